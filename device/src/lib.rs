@@ -1,0 +1,13 @@
+//! The machine, and nothing of the IR: a Graphcore IPU21 (C600) with 1,472 tiles.
+//!
+//! Everything here is a fact about the chip, a model of it, or a file format; the compiler's levels are built
+//! on top. Facts carry their source; where sources disagree the choice is a constant in [`assumptions`].
+
+pub mod assumptions;
+pub mod coded;
+pub mod memory_map;
+pub mod topology;
+pub mod units;
+
+pub use coded::Coded;
+pub use units::{Address, Bytes, Cycles, Event, LogicalTile, PhysicalTile, Words};

@@ -1,0 +1,1 @@
+//! Textual IR at four levels, and what each op means.

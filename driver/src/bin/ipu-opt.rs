@@ -1,0 +1,2 @@
+//! The `ipu-opt` program.
+fn main() {}

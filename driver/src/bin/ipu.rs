@@ -1,0 +1,2 @@
+//! The `ipu` program.
+fn main() {}

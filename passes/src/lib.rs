@@ -1,0 +1,1 @@
+//! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
