@@ -163,11 +163,8 @@ pub fn direction(source: PhysicalTile, destination: PhysicalTile) -> Direction {
 #[must_use]
 pub fn time_to_mux(source: PhysicalTile, destination: PhysicalTile) -> i64 {
     let source_column = i64::from(source.column());
-    let turn = if source.half() == destination.half() {
-        (source_column & 7) + 1
-    } else {
-        16 - (source_column & 7)
-    };
+    let turn =
+        if source.half() == destination.half() { (source_column & 7) + 1 } else { 16 - (source_column & 7) };
     8 * source.half() + 3 - i64::from(destination.column()) + turn + 4 * source.folded_column()
         - 4 * destination.folded_column()
         + 2 * (i64::from(source.row()) - i64::from(destination.row()))

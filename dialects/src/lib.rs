@@ -1,1 +1,3 @@
 //! Textual IR at four levels, and what each op means.
+
+pub mod ipu;
