@@ -1,1 +1,3 @@
 //! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
+
+pub mod manager;
