@@ -5,6 +5,7 @@
 
 pub mod assumptions;
 pub mod coded;
+pub mod isa;
 pub mod memory_map;
 pub mod topology;
 pub mod units;
