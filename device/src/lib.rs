@@ -7,6 +7,8 @@ pub mod assumptions;
 pub mod coded;
 pub mod isa;
 pub mod memory_map;
+pub mod package;
+pub mod runtime;
 pub mod topology;
 pub mod units;
 
