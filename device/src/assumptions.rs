@@ -2,6 +2,8 @@
 //!
 //! `ipu doc --assumptions` lists [`ALL`]. A constant that embodies a choice stands beside its entry.
 
+use crate::numerics::Overflow;
+
 /// One choice.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Assumption {
@@ -16,10 +18,73 @@ pub struct Assumption {
 /// Cycles a supervisor instruction takes outside exchange rows.
 pub const SUPERVISOR_ISSUE_CYCLES: u64 = 1;
 
+/// When an AMP accumulator rounds to f32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmpInnerRounding {
+    /// Once an AMP instruction: the exact dot product of 4 f16, 8 FP8 or 1 f32 inputs is added.
+    EachInstruction,
+    /// Once a micro step of 32 bytes of inputs.
+    EachStep,
+}
+
+/// When an AMP accumulator rounds to f32.
+pub const AMP_INNER_ROUNDING: AmpInnerRounding = AmpInnerRounding::EachInstruction;
+
+/// What arithmetic does with a finite result past the largest f16 or FP8 value.
+pub const F16_OVERFLOW: Overflow = Overflow::Saturate;
+
+/// Whether f32 arithmetic reads and writes zero in place of subnormals.
+pub const F32_FLUSHES_SUBNORMALS: bool = true;
+
 /// All choices.
-pub const ALL: &[Assumption] = &[Assumption {
-    name: "supervisor-issue",
-    choice: "a supervisor instruction outside a row takes 1 cycle",
-    sources: "setzi is measured at 1 cycle inside timed rows; the barrel pipeline suggests 6; a flat 6 does not \
-              fit measured call overheads",
-}];
+pub const ALL: &[Assumption] = &[
+    Assumption {
+        name: "supervisor-issue",
+        choice: "a supervisor instruction outside a row takes 1 cycle",
+        sources: "setzi is measured at 1 cycle inside timed rows; the barrel pipeline suggests 6; a flat 6 does not \
+                  fit measured call overheads",
+    },
+    Assumption {
+        name: "amp-inner-rounding",
+        choice: "an AMP instruction adds its exact dot product to the f32 accumulator with one rounding",
+        sources: "accumulators are f32; the order inside an instruction is undocumented, and rounding the dot product \
+                  first is the alternative; no recorded count or maximum tells them apart",
+    },
+    Assumption {
+        name: "f16-rounding",
+        choice: "drains and casts to f16 and FP8 round to nearest, ties to even",
+        sources: "the recorded FP8 run shows it for GEMM and casts; stochastic rounding is a control bit that stays off",
+    },
+    Assumption {
+        name: "f16-overflow",
+        choice: "a finite result past the largest f16 or FP8 value saturates; infinite operands stay infinite in f16",
+        sources: "the vendor documents saturation while NANOO is clear and NaN while it is set; later runtimes of the \
+                  peer enable the overflow trap instead; IEEE 754 would give infinity",
+    },
+    Assumption {
+        name: "nan-payload",
+        choice: "a NaN that arithmetic makes is 0x7e00 in f16 and 0x7fc00000 in f32",
+        sources: "payloads are undocumented; verdicts take any NaN for any NaN",
+    },
+    Assumption {
+        name: "f32-subnormals",
+        choice: "f32 arithmetic flushes subnormal operands and results to zero; f16 keeps them",
+        sources: "inferred from the vendor's kernels; never measured",
+    },
+    Assumption {
+        name: "reduce-order",
+        choice: "reduce_add adds the remote partials one by one to the first, rounding each sum to the partial type",
+        sources: "two f16 operations for 8 elements and partial fit the measured slots; adding in f32 accumulators with \
+                  one rounding would fit as well; equal for two partials, the only recorded case",
+    },
+    Assumption {
+        name: "gemm-f32-output",
+        choice: "f32 results drain in panels of 8 columns, `amp_left<8>`, the order the next f32 GEMM reads",
+        sources: "f16 results drain in the order of f16 operands; the peer removed its f32 kernel and left no layout",
+    },
+    Assumption {
+        name: "gemm-f16-f32-cost",
+        choice: "an f16 GEMM with f32 partials costs two passes of the f16 one a micro step",
+        sources: "the f32-drain instruction has 8 channels in place of 16; never measured",
+    },
+];

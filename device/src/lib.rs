@@ -6,7 +6,10 @@
 pub mod assumptions;
 pub mod coded;
 pub mod isa;
+pub mod kernels;
 pub mod memory_map;
+pub mod numerics;
+pub mod orders;
 pub mod package;
 pub mod runtime;
 pub mod topology;

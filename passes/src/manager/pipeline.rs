@@ -58,7 +58,10 @@ impl Pipeline {
     pub fn parse(text: &str) -> Result<Self, PipelineError> {
         if text.len() > MAXIMUM_PIPELINE_BYTES {
             return Err(PipelineError {
-                message: format!("pipeline text of {} bytes; the limit is {MAXIMUM_PIPELINE_BYTES}", text.len()),
+                message: format!(
+                    "pipeline text of {} bytes; the limit is {MAXIMUM_PIPELINE_BYTES}",
+                    text.len()
+                ),
                 range: 0..0,
             });
         }

@@ -1,0 +1,84 @@
+//! The floating-point steps that kernels are made of, each exact but for one stated rounding.
+//!
+//! - An AMP accumulator is f32. Each AMP instruction adds the exact dot product of 4 f16, 8 FP8 or 1 f32 inputs to
+//!   it with one rounding ([`assumptions::AMP_INNER_ROUNDING`](crate::assumptions)).
+//! - A drain to f16 rounds once; a finite value past the largest f16 follows
+//!   [`F16_OVERFLOW`](crate::assumptions::F16_OVERFLOW). Infinite and NaN operands follow IEEE 754; NaN is canonical.
+//! - f32 subnormals are flushed where [`F32_FLUSHES_SUBNORMALS`](crate::assumptions::F32_FLUSHES_SUBNORMALS) says.
+
+use half::f16;
+use smallvec::SmallVec;
+
+use crate::assumptions::{F16_OVERFLOW, F32_FLUSHES_SUBNORMALS};
+use crate::numerics::{CANONICAL_NAN, f16_from_f64};
+
+/// A result as f16: one rounding, the canonical NaN.
+pub(super) fn to_f16(value: f64) -> f16 {
+    if value.is_nan() { CANONICAL_NAN } else { f16_from_f64(value, F16_OVERFLOW) }
+}
+
+/// A result as f32: one rounding, the canonical NaN, subnormals flushed.
+pub(super) fn to_f32(value: f64) -> f32 {
+    if value.is_nan() { f32::NAN } else { flush(value as f32) }
+}
+
+/// Zero of the same sign in place of a subnormal.
+pub(super) fn flush(value: f32) -> f32 {
+    if F32_FLUSHES_SUBNORMALS && value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
+}
+
+/// `accumulator + term` rounded once to f32; `term` is exact.
+pub(super) fn add_to_f32(accumulator: f32, term: f64) -> f32 {
+    let start = f64::from(accumulator);
+    let (sum, error) = two_sum(start, term);
+    to_f32(if error == 0.0 { sum } else { round_to_odd(sum, error) })
+}
+
+/// `accumulator` plus all `terms` rounded once to f32, whatever their exponents.
+pub(super) fn sum_to_f32(accumulator: f32, terms: &[f64]) -> f32 {
+    let plain = terms.iter().fold(f64::from(accumulator), |sum, term| sum + term);
+    if !plain.is_finite() {
+        return to_f32(plain);
+    }
+    // Shewchuk's growing expansion: `parts` sum exactly to the sum so far, in growing magnitude, without overlap.
+    let mut parts = SmallVec::<[f64; 16]>::new();
+    for &term in std::iter::once(&f64::from(accumulator)).chain(terms) {
+        let mut carry = term;
+        let mut kept = SmallVec::<[f64; 16]>::new();
+        for &part in &parts {
+            let (sum, error) = two_sum(carry, part);
+            if error != 0.0 {
+                kept.push(error);
+            }
+            carry = sum;
+        }
+        kept.push(carry);
+        parts = kept;
+    }
+    // From the largest part down: the first inexact addition has the whole rest on one side of it.
+    let mut sum = 0.0;
+    while let Some(part) = parts.pop() {
+        let (next, error) = two_sum(sum, part);
+        sum = next;
+        if error != 0.0 {
+            return to_f32(round_to_odd(sum, error));
+        }
+    }
+    to_f32(sum)
+}
+
+/// `a + b` rounded to f64, and the error of that rounding, exact for finite sums.
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_part = sum - a;
+    (sum, (a - (sum - b_part)) + (b - b_part))
+}
+
+/// The f64 next to the exact `sum + error` that has an odd last bit, so that rounding it to f32 rounds the exact
+/// value. `sum` is that value rounded to nearest, `error` a non-zero number with the sign of what is left.
+fn round_to_odd(sum: f64, error: f64) -> f64 {
+    if !sum.is_finite() || sum.to_bits() & 1 == 1 {
+        return sum;
+    }
+    if error > 0.0 { sum.next_up() } else { sum.next_down() }
+}
