@@ -5,6 +5,7 @@
 
 pub mod assumptions;
 pub mod coded;
+pub mod exchange;
 pub mod isa;
 pub mod kernels;
 pub mod memory_map;
