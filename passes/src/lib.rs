@@ -1,3 +1,4 @@
 //! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
 
 pub mod manager;
+pub mod schedule_exchanges;
