@@ -53,8 +53,14 @@ pub trait Machine {
     fn release_host_sync(&mut self) -> Result<(), MachineFault>;
 
     /// The context status register of `tile`: two bits per context, supervisor first (0 inactive, 1 active, 2
-    /// stopped for debug, 3 excepted), exception kind and exchange error as control register 0x72 holds them.
+    /// stopped for debug, 3 excepted), exchange error in bits 29:27, as control register 0x72 holds them.
     fn context_status(&self, tile: PhysicalTile) -> u32;
+
+    /// The supervisor's own status of `tile`, control register 1: exception kind in bits 7:4. A machine whose
+    /// supervisors end inactive and otherwise fault never needs it.
+    fn supervisor_status(&self, _tile: PhysicalTile) -> u32 {
+        0
+    }
 
     /// The word at `address`, a multiple of 4, of `tile`; `None` outside its memory.
     fn read_word(&self, tile: PhysicalTile, address: Address) -> Option<u32>;
