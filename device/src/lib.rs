@@ -14,6 +14,7 @@ pub mod numerics;
 pub mod orders;
 pub mod package;
 pub mod runtime;
+pub mod simulator;
 pub mod topology;
 pub mod units;
 
