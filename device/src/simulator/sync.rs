@@ -50,45 +50,75 @@ pub(crate) fn pass(classes: &mut Classes, zone: Zone, latency: u64) -> (u64, u64
     (arrival, release)
 }
 
-/// What a tile waits for, as a message says it.
+/// What the tiles of a class are doing, as a message says it.
 fn describe(class: &Class) -> String {
     let core = &class.core;
-    let wait = match core.wait {
-        Wait::Global(zone) if core.answers == 0 => format!("wait at {}", zone.name()),
-        Wait::Global(zone) => {
-            format!("wait at {} after a `sans` for {} more syncs", zone.name(), core.answers)
-        }
-        Wait::Answer => format!("take part by `sans` in {} more syncs", core.answers),
+    let doing = match core.wait {
+        Wait::Halted => return "stopped".into(),
+        Wait::Global(zone) if core.answers == 0 => format!("at {}", zone.name()),
+        Wait::Global(zone) => format!("at {}, taking part by `sans` in {}", zone.name(), syncs(core.answers)),
+        Wait::Answer => format!("taking part by `sans` in {}", syncs(core.answers)),
         Wait::Receive => {
-            format!("wait for {} words of a host read (`sync 0`)", core.unit.registers.expected_words)
+            format!("waiting for {} words of a host read (`sync 0`)", core.unit.registers.expected_words)
         }
-        Wait::Halted => "have stopped".into(),
-        Wait::Runnable | Wait::Settle | Wait::Split => "are running".into(),
+        Wait::Runnable | Wait::Settle | Wait::Split => "running".into(),
     };
-    match core.wait {
-        Wait::Halted => wait,
-        _ => format!("{wait} at {}", crate::Address(core.program_counter)),
-    }
+    format!("{doing}, instruction at {}", crate::Address(core.program_counter))
+}
+
+fn syncs(count: u32) -> String {
+    if count == 1 { "1 more sync".into() } else { format!("{count} more syncs") }
+}
+
+/// Tiles that do the same, and whether they take part in the sync that most tiles wait for.
+struct Group {
+    arrived: bool,
+    doing: String,
+    tiles: Vec<PhysicalTile>,
 }
 
 fn deadlock(classes: &[Class]) -> Fault {
-    let mut groups: BTreeMap<(Wait, bool, String), Vec<PhysicalTile>> = BTreeMap::new();
+    let zone = awaited_zone(classes);
+    let mut groups: BTreeMap<(bool, String), Vec<PhysicalTile>> = BTreeMap::new();
     for class in classes {
-        let key = (class.core.wait, class.core.answers > 0, describe(class));
-        groups.entry(key).or_default().extend(&class.members);
+        let at_zone = zone.is_some_and(|zone| class.core.wait == Wait::Global(zone));
+        let arrived = zone.is_some() && (class.core.answers > 0 || at_zone);
+        groups.entry((arrived, describe(class))).or_default().extend(&class.members);
     }
-    let mut groups: Vec<(String, Vec<PhysicalTile>)> =
-        groups.into_iter().map(|((_, _, text), tiles)| (text, tiles)).collect();
-    groups.sort_by_key(|(_, tiles)| std::cmp::Reverse(tiles.len()));
-    let text: Vec<String> =
-        groups.iter().map(|(text, tiles)| format!("{} {text}", tile_group(tiles))).collect();
-    let boot = classes.iter().any(|class| class.core.wait == Wait::Global(Zone::Group1Host));
-    let cause =
-        if boot { "the host releases no sync of group 1 once the program runs" } else { "no sync can pass" };
-    let mut fault = Fault::of_machine(FaultCode::Deadlock, format!("{cause}: {}", text.join("; ")));
-    // The absent ones are those outside the largest group.
-    fault.tiles = groups.into_iter().skip(1).flat_map(|(_, tiles)| tiles).collect();
+    let mut groups: Vec<Group> =
+        groups.into_iter().map(|((arrived, doing), tiles)| Group { arrived, doing, tiles }).collect();
+    groups.sort_by_key(|group| (group.arrived, std::cmp::Reverse(group.tiles.len())));
+    let list = |arrived: bool| {
+        let listed = groups.iter().filter(|group| group.arrived == arrived);
+        listed
+            .map(|group| format!("{} {}", tile_group(&group.tiles), group.doing))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let message = match zone {
+        None => format!("no tile waits at a sync that could pass: {}", list(false)),
+        Some(Zone::Group1Host) => {
+            format!("the host releases no sync of group 1 once the program runs: {}", list(true))
+        }
+        Some(zone) => {
+            format!("{} cannot pass; absent: {}; waiting: {}", zone.name(), list(false), list(true))
+        }
+    };
+    let mut fault = Fault::of_machine(FaultCode::Deadlock, message);
+    let to_blame = |group: &&Group| !group.arrived || zone == Some(Zone::Group1Host);
+    fault.tiles = groups.iter().filter(to_blame).flat_map(|group| group.tiles.iter().copied()).collect();
     fault.tiles.sort_unstable();
     let cycle = classes.iter().map(|class| class.core.cycle).max().unwrap_or(0);
     fault.at_cycle(cycle)
+}
+
+/// The zone at which most tiles wait.
+fn awaited_zone(classes: &[Class]) -> Option<Zone> {
+    let mut counts: BTreeMap<Zone, usize> = BTreeMap::new();
+    for class in classes {
+        if let Wait::Global(zone) = class.core.wait {
+            *counts.entry(zone).or_default() += class.members.len();
+        }
+    }
+    counts.into_iter().max_by_key(|&(zone, count)| (count, std::cmp::Reverse(zone))).map(|(zone, _)| zone)
 }
