@@ -17,6 +17,22 @@ pub(super) fn to_f16(value: f64) -> f16 {
     if value.is_nan() { CANONICAL_NAN } else { f16_from_f64(value, F16_OVERFLOW) }
 }
 
+/// A result rounded to f16, as the f32 of that value.
+pub(super) fn round_to_f16(value: f32) -> f32 {
+    /// The f32 bits of 2^-14, the smallest normal f16.
+    const LEAST: u32 = 0x3880_0000;
+    /// The f32 bits of 65,520, the least value that rounds past the largest f16.
+    const END: u32 = 0x477f_f000;
+    /// Fraction bits that f32 has and f16 has not.
+    const DROPPED: u32 = 13;
+    let bits = value.to_bits();
+    if !(LEAST..END).contains(&(bits & 0x7fff_ffff)) {
+        return to_f16(f64::from(value)).to_f32();
+    }
+    let ties_to_even = (1 << (DROPPED - 1)) - 1 + ((bits >> DROPPED) & 1);
+    f32::from_bits((bits + ties_to_even) & !((1 << DROPPED) - 1))
+}
+
 /// A result as f32: one rounding, the canonical NaN, subnormals flushed.
 pub(super) fn to_f32(value: f64) -> f32 {
     if value.is_nan() { f32::NAN } else { flush(value as f32) }
@@ -31,10 +47,11 @@ pub(super) fn flush(value: f32) -> f32 {
 pub(super) fn add_to_f32(accumulator: f32, term: f64) -> f32 {
     let start = f64::from(accumulator);
     let (sum, error) = two_sum(start, term);
-    to_f32(if error == 0.0 { sum } else { round_to_odd(sum, error) })
+    to_f32(if error == 0.0 || !sum.is_finite() { sum } else { round_to_odd(sum, error) })
 }
 
-/// `accumulator` plus all `terms` rounded once to f32, whatever their exponents.
+/// `accumulator` plus all `terms` rounded once to f32, whatever their exponents. A zero sum is positive, as the sum
+/// of a zero dot product is.
 pub(super) fn sum_to_f32(accumulator: f32, terms: &[f64]) -> f32 {
     let plain = terms.iter().fold(f64::from(accumulator), |sum, term| sum + term);
     if !plain.is_finite() {
@@ -64,7 +81,7 @@ pub(super) fn sum_to_f32(accumulator: f32, terms: &[f64]) -> f32 {
             return to_f32(round_to_odd(sum, error));
         }
     }
-    to_f32(sum)
+    to_f32(sum + 0.0)
 }
 
 /// `a + b` rounded to f64, and the error of that rounding, exact for finite sums.
@@ -77,7 +94,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// The f64 next to the exact `sum + error` that has an odd last bit, so that rounding it to f32 rounds the exact
 /// value. `sum` is that value rounded to nearest, `error` a non-zero number with the sign of what is left.
 fn round_to_odd(sum: f64, error: f64) -> f64 {
-    if !sum.is_finite() || sum.to_bits() & 1 == 1 {
+    if sum.to_bits() & 1 == 1 {
         return sum;
     }
     if error > 0.0 { sum.next_up() } else { sum.next_down() }

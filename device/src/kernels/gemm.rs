@@ -6,7 +6,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::arithmetic::{add_to_f32, flush, sum_to_f32, to_f16};
+use super::arithmetic::{add_to_f32, flush, round_to_f16, sum_to_f32, to_f16};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
@@ -176,7 +176,7 @@ impl Behaviour for Gemm {
     }
 }
 
-/// An operand in storage order, decoded, with what decides whether f64 sums of its products are exact.
+/// An operand in storage order, decoded.
 struct Operand {
     values: Vec<f64>,
 }
@@ -206,51 +206,101 @@ impl Gemm {
             AmpInnerRounding::EachInstruction => self.instruction() as usize,
             AmpInnerRounding::EachStep => step,
         };
-        let width = self.partial.amp_inner().unwrap_or(1) as usize;
-        let mut micro = Micro { step, rounding_group, scale, coefficients: vec![[0.0; COLUMNS]; step] };
+        let spans: Vec<Span> = left.values.chunks_exact(rounding_group).map(Span::of).collect();
+        let mut micro = MicroStep::new(step, rounding_group, scale);
         for (column_group, output) in partials.chunks_exact_mut(rows * COLUMNS).enumerate() {
-            for group in 0..groups {
-                let block_start = (column_group * groups + group) * COLUMNS * step;
-                let panel_start = group * rows * step;
-                let Some(coefficients) = right.values.get(block_start..block_start + COLUMNS * step) else {
-                    return;
-                };
-                let Some(panel) = left.values.get(panel_start..panel_start + rows * step) else { return };
+            let right_group = right.values.chunks_exact(COLUMNS * step).skip(column_group * groups);
+            let left_panels =
+                left.values.chunks_exact(rows * step).zip(spans.chunks_exact(rows * step / rounding_group));
+            for (coefficients, (panel, spans)) in right_group.zip(left_panels) {
                 micro.load(coefficients);
-                for (row, inputs) in panel.chunks_exact(step).enumerate() {
-                    let mut accumulators = [0.0; COLUMNS];
-                    for (part, chunk) in accumulators.chunks_exact_mut(width).enumerate() {
-                        let start = (part * rows + row) * width;
-                        chunk.copy_from_slice(&output[start..start + width]);
-                    }
-                    micro.multiply_row(inputs, &mut accumulators);
-                    for (part, chunk) in accumulators.chunks_exact(width).enumerate() {
-                        let start = (part * rows + row) * width;
-                        for (slot, &value) in output[start..start + width].iter_mut().zip(chunk) {
-                            *slot = self.drain(value);
-                        }
-                    }
-                }
+                self.multiply_panel(&micro, panel, spans, output);
             }
         }
     }
 
-    /// An accumulator as the partial format stores it.
-    fn drain(&self, value: f32) -> f32 {
-        if self.partial == ElementType::F16 { to_f16(f64::from(value)).to_f32() } else { value }
+    /// One micro step over all rows: `panel` holds `step` inputs a row, `output` 16 columns in panels of its order.
+    fn multiply_panel(&self, micro: &MicroStep, panel: &[f64], spans: &[Span], output: &mut [f32]) {
+        let width = self.partial.amp_inner().unwrap_or(1) as usize;
+        let rows = output.len() / COLUMNS;
+        let inputs =
+            panel.chunks_exact(micro.step).zip(spans.chunks_exact(micro.step / micro.rounding_group));
+        for (row, (inputs, spans)) in inputs.enumerate() {
+            let mut accumulators = [0.0; COLUMNS];
+            for (part, chunk) in accumulators.chunks_exact_mut(width).enumerate() {
+                let start = (part * rows + row) * width;
+                chunk.copy_from_slice(&output[start..start + width]);
+            }
+            micro.multiply_row(inputs, spans, &mut accumulators);
+            for (part, chunk) in accumulators.chunks_exact(width).enumerate() {
+                let start = (part * rows + row) * width;
+                for (slot, &value) in output[start..start + width].iter_mut().zip(chunk) {
+                    *slot = if self.partial == ElementType::F16 { round_to_f16(value) } else { value };
+                }
+            }
+        }
     }
 }
 
-/// One micro step: 16 columns x `step` inner coefficients.
-struct Micro {
+/// The bits that some values span: all are multiples of `2^low` and below `2^high` in magnitude.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    low: i32,
+    high: i32,
+}
+
+impl Span {
+    /// Of no value but zero.
+    const EMPTY: Self = Self { low: 0, high: -4096 };
+    /// Of values that are not all finite.
+    const UNBOUNDED: Self = Self { low: 0, high: 4096 };
+
+    fn of(values: &[f64]) -> Self {
+        values.iter().fold(Self::EMPTY, |span, &value| span.with(value))
+    }
+
+    fn with(self, value: f64) -> Self {
+        if value == 0.0 {
+            return self;
+        }
+        if !value.is_finite() {
+            return Self::UNBOUNDED;
+        }
+        // Decoded operands are zero or normal in f64.
+        let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+        let fraction = value.to_bits() & ((1 << 52) - 1);
+        let low = exponent - if fraction == 0 { 0 } else { 52 - fraction.trailing_zeros() as i32 };
+        if self == Self::EMPTY {
+            return Self { low, high: exponent + 1 };
+        }
+        Self { low: self.low.min(low), high: self.high.max(exponent + 1) }
+    }
+
+    /// Whether f64 adds `count` products of values of the two spans exactly, in any order.
+    fn adds_exactly(self, other: Self, count: usize) -> bool {
+        let carry = count.next_power_of_two().trailing_zeros() as i32;
+        self.high + other.high + carry - (self.low + other.low) <= f64::MANTISSA_DIGITS as i32
+    }
+}
+
+/// The coefficients of one micro step: 16 columns x `step` inner elements.
+struct MicroStep {
     step: usize,
+    /// Inner elements whose exact dot product is added with one rounding.
     rounding_group: usize,
     scale: f64,
     /// Coefficients by inner element, then column.
     coefficients: Vec<[f64; COLUMNS]>,
+    /// Of each rounding group, over all columns.
+    spans: Vec<Span>,
 }
 
-impl Micro {
+impl MicroStep {
+    fn new(step: usize, rounding_group: usize, scale: f64) -> Self {
+        let spans = vec![Span::EMPTY; step / rounding_group];
+        Self { step, rounding_group, scale, coefficients: vec![[0.0; COLUMNS]; step], spans }
+    }
+
     /// Takes 16 columns of `step` inner coefficients each.
     fn load(&mut self, stored: &[f64]) {
         for (column, inner) in stored.chunks_exact(self.step).enumerate() {
@@ -258,25 +308,47 @@ impl Micro {
                 row[column] = value;
             }
         }
+        for (span, group) in self.spans.iter_mut().zip(self.coefficients.chunks_exact(self.rounding_group)) {
+            *span = Span::of(group.as_flattened());
+        }
     }
 
-    /// Adds one row's products to the 16 accumulators.
-    fn multiply_row(&self, inputs: &[f64], accumulators: &mut [f32; COLUMNS]) {
-        for (inputs, coefficients) in
-            inputs.chunks_exact(self.rounding_group).zip(self.coefficients.chunks_exact(self.rounding_group))
-        {
-            for (column, accumulator) in accumulators.iter_mut().enumerate() {
-                let terms: SmallVec<[f64; 32]> = inputs
-                    .iter()
-                    .zip(coefficients)
-                    .map(|(input, row)| input * row[column] * self.scale)
-                    .collect();
-                *accumulator = if terms.len() == 1 {
-                    add_to_f32(*accumulator, terms[0])
-                } else {
-                    sum_to_f32(*accumulator, &terms)
-                };
+    /// Adds one row's products to the 16 accumulators. `spans` are those of the inputs' rounding groups.
+    fn multiply_row(&self, inputs: &[f64], spans: &[Span], accumulators: &mut [f32; COLUMNS]) {
+        let groups =
+            inputs.chunks_exact(self.rounding_group).zip(self.coefficients.chunks_exact(self.rounding_group));
+        for ((inputs, coefficients), (span, other)) in groups.zip(spans.iter().zip(&self.spans)) {
+            // A single product of two f32 is exact whatever its neighbours are.
+            if self.rounding_group > 1 && !span.adds_exactly(*other, self.rounding_group) {
+                self.multiply_wide(inputs, coefficients, accumulators);
+                continue;
             }
+            let mut dots = [0.0; COLUMNS];
+            for (&input, row) in inputs.iter().zip(coefficients) {
+                for (dot, &coefficient) in dots.iter_mut().zip(row) {
+                    *dot += input * coefficient;
+                }
+            }
+            for (accumulator, dot) in accumulators.iter_mut().zip(dots) {
+                *accumulator = add_to_f32(*accumulator, dot * self.scale);
+            }
+        }
+    }
+
+    /// As [`Self::multiply_row`] on one rounding group, for products too far apart for f64, or not finite.
+    fn multiply_wide(
+        &self,
+        inputs: &[f64],
+        coefficients: &[[f64; COLUMNS]],
+        accumulators: &mut [f32; COLUMNS],
+    ) {
+        for (column, accumulator) in accumulators.iter_mut().enumerate() {
+            let terms: SmallVec<[f64; 32]> = inputs
+                .iter()
+                .zip(coefficients)
+                .map(|(input, row)| input * row[column] * self.scale)
+                .collect();
+            *accumulator = sum_to_f32(*accumulator, &terms);
         }
     }
 }
