@@ -22,18 +22,19 @@ struct Observed {
     log: Vec<String>,
     group_2_writes: usize,
     spoil: Spoil,
+    simulated: bool,
 }
 
 impl Observed {
     fn new(script: Vec<Vec<Action>>) -> Self {
         let inner = SimulatedTransport::new(ScriptedMachine::new(script));
-        Self { inner, log: Vec::new(), group_2_writes: 0, spoil: |_| () }
+        Self { inner, log: Vec::new(), group_2_writes: 0, spoil: |_| (), simulated: true }
     }
 }
 
 impl Transport for Observed {
     fn is_simulated(&self) -> bool {
-        true
+        self.simulated
     }
     fn read(&mut self, offset: u32) -> Result<u32, RuntimeError> {
         self.inner.read(offset)
@@ -333,4 +334,22 @@ fn pages_that_cannot_be_attached_are_refused() {
     package.host_exchange.pages[1].size = 1 << 40;
     let error = error(Observed::new(startup()), &package, &[], &[]);
     assert_eq!(error.code(), "D0362", "{error}");
+}
+
+#[test]
+fn hardware_is_not_given_what_only_a_simulator_can_run() {
+    let refusal = |spoil: fn(&mut Package)| {
+        let mut package = package(vec![]);
+        spoil(&mut package);
+        let mut transport = Observed::new(startup());
+        transport.simulated = false;
+        error(transport, &package, &[], &[])
+    };
+    let kernels = |package: &mut Package| {
+        package.footer.as_mut().unwrap().reference_kernels = vec!["gemm".to_owned(), "cast".to_owned()];
+    };
+    assert_eq!(refusal(|_| ()).code(), "D0356", "the stand-in boot program");
+    let error = refusal(kernels);
+    assert_eq!(error.code(), "D0363");
+    assert!(error.to_string().contains("2 reference kernels have no code"), "{error}");
 }

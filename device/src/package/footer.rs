@@ -29,19 +29,33 @@ pub struct Footer {
     pub binding_layouts: Map<String, Value>,
     /// Where parts of the program come from, as their producer writes it.
     pub origins: Value,
+    /// Symbols of kernels that stand in the images as a trap of the right size: a simulator runs their
+    /// arithmetic, hardware cannot run the package.
+    pub reference_kernels: Vec<String>,
 }
 
-/// Appends the footer to `message`.
-pub(super) fn append(mut message: Vec<u8>, footer: &Footer) -> Result<Vec<u8>, PackageError> {
-    let json = serde_json::to_vec(footer).map_err(|error| {
-        PackageError::new(PackageCode::Footer, "footer", format!("cannot be written as JSON: {error}"))
-    })?;
+impl Footer {
+    /// The footer's JSON.
+    pub(super) fn json(&self) -> Result<Vec<u8>, PackageError> {
+        serde_json::to_vec(self).map_err(|error| {
+            PackageError::new(PackageCode::Footer, "footer", format!("cannot be written as JSON: {error}"))
+        })
+    }
+}
+
+/// Bytes that a footer of `json` takes.
+pub(super) fn size(json: &[u8]) -> usize {
+    HEADER + json.len() + DIGEST
+}
+
+/// Appends the footer of `json` to `message`.
+pub(super) fn append(mut message: Vec<u8>, json: &[u8]) -> Vec<u8> {
     message.extend_from_slice(&MAGIC);
     message.extend_from_slice(&(json.len() as u64).to_le_bytes());
-    message.extend_from_slice(&json);
+    message.extend_from_slice(json);
     let digest = Sha256::digest(&message);
     message.extend_from_slice(&digest);
-    Ok(message)
+    message
 }
 
 /// Reads the footer of `file`, whose message ends at `message_end`, and checks the digest.

@@ -39,10 +39,11 @@ pub(super) fn segments(file: &[u8]) -> Result<(Vec<&[u8]>, usize), PackageError>
     Ok((segments, at))
 }
 
-/// The bytes of a message: table and segments.
-pub(super) fn message(segments: &[&[u8]]) -> Vec<u8> {
+/// The bytes of a message, table and segments, with room for `more` bytes behind it.
+pub(super) fn message(segments: &[&[u8]], more: usize) -> Vec<u8> {
     let table = (4 + 4 * segments.len()).next_multiple_of(8);
-    let mut bytes = Vec::with_capacity(table + segments.iter().map(|segment| segment.len()).sum::<usize>());
+    let size: usize = segments.iter().map(|segment| segment.len()).sum();
+    let mut bytes = Vec::with_capacity(table + size + more);
     bytes.extend_from_slice(&(segments.len() as u32 - 1).to_le_bytes());
     for segment in segments {
         bytes.extend_from_slice(&((segment.len() / 8) as u32).to_le_bytes());

@@ -382,7 +382,7 @@ mod tests {
         let mut builder = Builder::new(allocator);
         builder.set_root::<wire::application::Owned>(root).unwrap();
         let segments = builder.get_segments_for_output();
-        (framing::message(&segments), segments.len())
+        (framing::message(&segments, 0), segments.len())
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl Package {
             PackageError::new(PackageCode::Footer, "footer", "a package without a footer cannot be written")
                 .fix("it was read as foreign; build it again to write it")
         })?;
-        footer::append(self.message_bytes()?, footer)
+        let json = footer.json()?;
+        Ok(footer::append(self.message(footer::size(&json))?, &json))
     }
 
     /// The message alone, as other tools write it.
@@ -38,12 +39,16 @@ impl Package {
     /// # Errors
     /// A rule of [`Package::validate`] that does not hold.
     pub fn message_bytes(&self) -> Result<Vec<u8>, PackageError> {
+        self.message(0)
+    }
+
+    fn message(&self, more: usize) -> Result<Vec<u8>, PackageError> {
         self.validate()?;
         let words =
             (self.stored_bytes() / 8 + 32 * self.tiles.len() as u64 + 4096).min(FIRST_SEGMENT_WORDS_MAX);
         let mut message = Builder::new(HeapAllocator::new().first_segment_words(words as u32));
         write_application(self, message.init_root());
-        Ok(framing::message(&message.get_segments_for_output()))
+        Ok(framing::message(&message.get_segments_for_output(), more))
     }
 }
 

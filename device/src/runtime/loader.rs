@@ -54,6 +54,12 @@ impl<T: Transport> Device<T> {
     /// If the package cannot be loaded, or the device does not follow.
     pub fn load(&mut self, package: &Package, boot: &BootProgram) -> Result<(), RuntimeError> {
         package.validate_loadable()?;
+        let reference_kernels = package.footer.iter().flat_map(|footer| &footer.reference_kernels).count();
+        if reference_kernels > 0 && !self.transport().is_simulated() {
+            let message = format!("{reference_kernels} reference kernels have no code");
+            return Err(RuntimeError::new(RuntimeCode::SimulatorOnly, "load", message)
+                .fix("run the package on the simulated device"));
+        }
         if boot.is_stand_in() && !self.transport().is_simulated() {
             let message = "the stand-in boot program only works on a simulated device";
             return Err(RuntimeError::new(RuntimeCode::BootProgram, "load", message)

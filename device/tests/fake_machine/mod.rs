@@ -1,4 +1,5 @@
 //! Tiles that execute a script: what they exchange with the host between one host sync and the next.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
