@@ -147,4 +147,15 @@ pub const ALL: &[Assumption] = &[
         choice: "an f16 GEMM with f32 partials costs two passes of the f16 one a micro step",
         sources: "the f32-drain instruction has 8 channels in place of 16; never measured",
     },
+    Assumption {
+        name: "host-page-order",
+        choice: "attached buffers follow each other in index order in the space of exchange offsets",
+        sources: "the offsets of the peer's packets fit it; its identity-table request is never made",
+    },
+    Assumption {
+        name: "load-clears",
+        choice: "memory that an image does not cover is zero when the program starts",
+        sources: "the IPU1 boot program clears it at the start and the autoloader before the load; measured for the \
+                 latter only",
+    },
 ];
