@@ -1,0 +1,7 @@
+//! Fewer and longer transfers for the same movement of bytes.
+
+mod coalesce;
+mod fuse;
+
+pub use coalesce::{OptimizeOptions, OptimizeStatistics, Optimized, Reads, optimize_transfers};
+pub use fuse::{append_phase, may_fuse};
