@@ -1,5 +1,47 @@
 //! The op-less dialect `ipu`: types, attributes and notations that all levels share.
 
 pub mod affine;
+pub mod data;
+pub mod float8;
+mod origin;
 
 pub use affine::{AffineError, AffineExpr};
+pub use data::{Iota, Normal, Npy};
+pub use float8::{F143, F152};
+pub use origin::OriginAttribute;
+
+use crate::declaration::{Dialect, ValueDeclaration};
+
+/// The dialect.
+pub static DIALECT: Dialect = Dialect {
+    name: "ipu",
+    summary: "types and attributes that all levels share",
+    description: "",
+    ops: &[],
+    types: &[
+        ValueDeclaration::ty::<F143>(
+            "8-bit float, 4 exponent and 3 mantissa bits, with a scale",
+            "A code stands for its value times 2^scale. Can be a tensor element.",
+            "`<` scale `>`",
+        ),
+        ValueDeclaration::ty::<F152>(
+            "8-bit float, 5 exponent and 2 mantissa bits, with a scale",
+            "A code stands for its value times 2^scale. Can be a tensor element.",
+            "`<` scale `>`",
+        ),
+    ],
+    attributes: &[
+        ValueDeclaration::attribute::<Normal>(
+            "normally distributed test data",
+            "Mean 0; the same values for the same seed.",
+            "`<` `seed` `=` int `,` `sigma` `=` float `>`",
+        ),
+        ValueDeclaration::attribute::<Iota>("test data 0, 1, 2, ...", "In row-major order.", ""),
+        ValueDeclaration::attribute::<Npy>("test data from a NumPy file", "", "`<` string `>`"),
+        ValueDeclaration::attribute::<OriginAttribute>(
+            "what an op was made for",
+            "The path of a graph op and the passes it went through; stands as the metadata of a fused location.",
+            "`<` string `,` `[` string,* `]` `>`",
+        ),
+    ],
+};

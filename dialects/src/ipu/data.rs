@@ -1,0 +1,101 @@
+//! Test data of inputs and weights: `#ipu.normal<...>`, `#ipu.iota`, `#ipu.npy<"a.npy">`.
+//!
+//! The attribute names the data; what it means is the business of whoever generates or loads it.
+
+use crate::codes::ParseCode;
+use crate::ir::DialectValue;
+use crate::lexer::TokenKind;
+use crate::parser::{ParseResult, Parser};
+use crate::printer::Printer;
+
+/// Normally distributed values of mean 0, the same for the same seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Normal {
+    /// Seed of the generator.
+    pub seed: u64,
+    /// Code of the standard deviation as an `f64`: finite, not negative.
+    sigma_bits: u64,
+}
+
+impl Normal {
+    /// The data with that seed and standard deviation; `None` unless it is finite and not negative.
+    #[must_use]
+    pub fn new(seed: u64, sigma: f64) -> Option<Self> {
+        (sigma.is_finite() && sigma >= 0.0).then_some(Self { seed, sigma_bits: sigma.to_bits() })
+    }
+
+    /// Standard deviation.
+    #[must_use]
+    pub fn sigma(&self) -> f64 {
+        f64::from_bits(self.sigma_bits)
+    }
+}
+
+impl DialectValue for Normal {
+    const NAME: &'static str = "ipu.normal";
+
+    fn parse(parser: &mut Parser<'_>) -> ParseResult<Self> {
+        parser.expect(TokenKind::Less, "`<seed = ..., sigma = ...>`")?;
+        parser.expect_word("seed")?;
+        parser.expect(TokenKind::Equal, "`=`")?;
+        let seed = parser.parse_integer("a seed")?;
+        parser.expect(TokenKind::Comma, "`,`")?;
+        parser.expect_word("sigma")?;
+        parser.expect(TokenKind::Equal, "`=`")?;
+        let span = parser.span();
+        let sigma = parser.parse_attribute()?.as_f64().and_then(|sigma| Self::new(seed, sigma));
+        let Some(normal) = sigma else {
+            return parser.error(
+                ParseCode::BadAttribute,
+                span,
+                "`sigma` must be a finite float of at least 0.0",
+            );
+        };
+        parser.expect(TokenKind::Greater, "`>`")?;
+        Ok(normal)
+    }
+
+    fn print(&self, printer: &mut Printer<'_>) {
+        printer.display(format_args!("<seed = {}, sigma = ", self.seed));
+        printer.attribute(&crate::ir::Attribute::f64(self.sigma()));
+        printer.text(">");
+    }
+}
+
+/// 0, 1, 2, ... in row-major order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Iota;
+
+impl DialectValue for Iota {
+    const NAME: &'static str = "ipu.iota";
+
+    fn parse(_: &mut Parser<'_>) -> ParseResult<Self> {
+        Ok(Self)
+    }
+
+    fn print(&self, _: &mut Printer<'_>) {}
+}
+
+/// The contents of a NumPy file, by path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Npy {
+    /// Path, as written.
+    pub path: String,
+}
+
+impl DialectValue for Npy {
+    const NAME: &'static str = "ipu.npy";
+
+    fn parse(parser: &mut Parser<'_>) -> ParseResult<Self> {
+        parser.expect(TokenKind::Less, "`<` and the path of a file")?;
+        let path = parser.parse_string("the path of a file")?;
+        parser.expect(TokenKind::Greater, "`>`")?;
+        Ok(Self { path })
+    }
+
+    fn print(&self, printer: &mut Printer<'_>) {
+        printer.text("<");
+        printer.string(self.path.as_bytes());
+        printer.text(">");
+    }
+}

@@ -1,0 +1,612 @@
+//! Changes of a module: create, insert, move, replace, clone, erase.
+//!
+//! An op that replaces another goes through [`Module::replace`] or [`Module::inherit`], so names, comments, places
+//! and origins survive. Use lists are kept exact in count and lazily in content.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::attribute::Attribute;
+use super::entity::{BlockId, OpId, RegionId, ValueId};
+use super::location::{Location, Origin};
+use super::module::{
+    BlockData, Module, OpData, OpKind, RegionData, Trivia, TriviaLine, Use, ValueData, ValueSource,
+};
+use super::name::Name;
+use super::types::Type;
+use crate::declaration::Op;
+use crate::source::Span;
+
+/// Everything an op is made from.
+#[derive(Debug, Clone)]
+pub struct OpState {
+    /// What it is.
+    pub kind: OpKind,
+    /// Operands.
+    pub operands: Vec<ValueId>,
+    /// Types of the results.
+    pub result_types: Vec<Type>,
+    /// Names of the first results, without `%`.
+    pub result_names: Vec<Option<Arc<str>>>,
+    /// Attributes in any order, each name once.
+    pub attributes: Vec<(Name, Attribute)>,
+    /// Regions, not yet owned.
+    pub regions: Vec<RegionId>,
+    /// Successors.
+    pub successors: Vec<BlockId>,
+    /// Place in the text.
+    pub span: Span,
+    /// Explicit location.
+    pub location: Option<Location>,
+    /// Origin.
+    pub origin: Option<Origin>,
+}
+
+impl OpState {
+    /// The state of an op of that kind with nothing in it.
+    #[must_use]
+    pub fn new(kind: OpKind) -> Self {
+        Self {
+            kind,
+            operands: Vec::new(),
+            result_types: Vec::new(),
+            result_names: Vec::new(),
+            attributes: Vec::new(),
+            regions: Vec::new(),
+            successors: Vec::new(),
+            span: Span::NONE,
+            location: None,
+            origin: None,
+        }
+    }
+
+    /// The state of a `T` with nothing in it.
+    #[must_use]
+    pub fn of<T: Op>() -> Self {
+        Self::new(OpKind::Declared(T::DECLARATION))
+    }
+
+    /// Adds an operand.
+    #[must_use]
+    pub fn operand(mut self, value: ValueId) -> Self {
+        self.operands.push(value);
+        self
+    }
+
+    /// Adds operands.
+    #[must_use]
+    pub fn operands(mut self, values: impl IntoIterator<Item = ValueId>) -> Self {
+        self.operands.extend(values);
+        self
+    }
+
+    /// Adds a result.
+    #[must_use]
+    pub fn result(mut self, ty: Type) -> Self {
+        self.result_types.push(ty);
+        self
+    }
+
+    /// Adds results.
+    #[must_use]
+    pub fn results(mut self, types: impl IntoIterator<Item = Type>) -> Self {
+        self.result_types.extend(types);
+        self
+    }
+
+    /// Names the last added result, without `%`.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.result_names.resize(self.result_types.len().saturating_sub(1), None);
+        self.result_names.push(Some(name.into()));
+        self
+    }
+
+    /// Sets an attribute.
+    #[must_use]
+    pub fn attribute(mut self, name: impl Into<Name>, value: Attribute) -> Self {
+        self.attributes.push((name.into(), value));
+        self
+    }
+
+    /// Sets an attribute if there is a value.
+    #[must_use]
+    pub fn maybe_attribute(self, name: impl Into<Name>, value: Option<Attribute>) -> Self {
+        match value {
+            Some(value) => self.attribute(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds a region.
+    #[must_use]
+    pub fn region(mut self, region: RegionId) -> Self {
+        self.regions.push(region);
+        self
+    }
+
+    /// Adds a successor.
+    #[must_use]
+    pub fn successor(mut self, block: BlockId) -> Self {
+        self.successors.push(block);
+        self
+    }
+}
+
+/// Where an op is inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InsertionPoint {
+    /// Before that op.
+    Before(OpId),
+    /// After that op.
+    After(OpId),
+    /// At the start of that block.
+    BlockStart(BlockId),
+    /// At the end of that block.
+    BlockEnd(BlockId),
+}
+
+impl Module {
+    // Creation.
+
+    /// An empty region that no op owns yet.
+    pub fn create_region(&mut self) -> RegionId {
+        self.regions.push(RegionData { owner: None, blocks: SmallVec::new() });
+        RegionId(self.regions.len() as u32 - 1)
+    }
+
+    /// An empty block in no region.
+    pub fn create_block(&mut self) -> BlockId {
+        self.blocks.push(BlockData {
+            region: None,
+            arguments: SmallVec::new(),
+            first: None,
+            last: None,
+            name: None,
+        });
+        BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// Makes `op`, a top-level `builtin.module`, the root that the text writes.
+    pub(crate) fn adopt_root(&mut self, op: OpId) {
+        let (old_root, old_body) = (self.root(), self.body());
+        let lines = self.block_trivia.remove(&old_body).unwrap_or_default();
+        self.detach(op);
+        self.erase(old_root);
+        self.set_root(op);
+        let body = self.body();
+        self.block_trivia.entry(body).or_default().extend(lines);
+    }
+
+    /// Puts a block that is in no region at the end of `region`.
+    pub fn attach_block(&mut self, region: RegionId, block: BlockId) {
+        self.blocks[block.index()].region = Some(region);
+        self.regions[region.index()].blocks.push(block);
+    }
+
+    /// A new empty block at the end of `region`.
+    pub fn append_block(&mut self, region: RegionId) -> BlockId {
+        let block = self.create_block();
+        self.attach_block(region, block);
+        block
+    }
+
+    /// A new last argument of `block`.
+    pub fn add_argument(&mut self, block: BlockId, ty: Type, name: Option<&str>) -> ValueId {
+        let index = self.blocks[block.index()].arguments.len() as u32;
+        let value = self.create_value(ty, ValueSource::Argument { block, index }, name.map(Arc::from));
+        self.blocks[block.index()].arguments.push(value);
+        value
+    }
+
+    pub(crate) fn create_value(&mut self, ty: Type, source: ValueSource, name: Option<Arc<str>>) -> ValueId {
+        self.values.push(ValueData { ty, source, name, uses: SmallVec::new(), use_count: 0 });
+        ValueId(self.values.len() as u32 - 1)
+    }
+
+    /// An op that is in no block yet.
+    pub fn create_op(&mut self, state: OpState) -> OpId {
+        let op = OpId(self.ops.len() as u32);
+        let mut names = state.result_names.into_iter();
+        let mut results = SmallVec::new();
+        for (index, ty) in state.result_types.into_iter().enumerate() {
+            let source = ValueSource::Result { op, index: index as u32 };
+            results.push(self.create_value(ty, source, names.next().flatten()));
+        }
+        for &region in &state.regions {
+            self.regions[region.index()].owner = Some(op);
+        }
+        self.ops.push(OpData {
+            kind: state.kind,
+            operands: SmallVec::from_vec(state.operands),
+            results,
+            attributes: state.attributes,
+            regions: SmallVec::from_vec(state.regions),
+            successors: SmallVec::from_vec(state.successors),
+            parent: None,
+            previous: None,
+            next: None,
+            span: state.span,
+            location: state.location,
+            origin: state.origin,
+            live: true,
+        });
+        for index in 0..self.data(op).operands.len() {
+            self.add_use(op, index);
+        }
+        op
+    }
+
+    /// Creates an op and inserts it.
+    pub fn insert_new(&mut self, point: InsertionPoint, state: OpState) -> OpId {
+        let op = self.create_op(state);
+        self.insert(point, op);
+        op
+    }
+
+    // Position.
+
+    /// Inserts an op that is in no block.
+    pub fn insert(&mut self, point: InsertionPoint, op: OpId) {
+        let (block, previous, next) = match point {
+            InsertionPoint::Before(at) => (self.data(at).parent, self.data(at).previous, Some(at)),
+            InsertionPoint::After(at) => (self.data(at).parent, Some(at), self.data(at).next),
+            InsertionPoint::BlockStart(block) => (Some(block), None, self.first_op(block)),
+            InsertionPoint::BlockEnd(block) => (Some(block), self.last_op(block), None),
+        };
+        let Some(block) = block else {
+            unreachable!("internal bug: insertion next to {point:?}, which is in no block")
+        };
+        let data = &mut self.ops[op.index()];
+        (data.parent, data.previous, data.next) = (Some(block), previous, next);
+        match previous {
+            Some(previous) => self.ops[previous.index()].next = Some(op),
+            None => self.blocks[block.index()].first = Some(op),
+        }
+        match next {
+            Some(next) => self.ops[next.index()].previous = Some(op),
+            None => self.blocks[block.index()].last = Some(op),
+        }
+    }
+
+    /// Takes an op out of its block.
+    pub fn detach(&mut self, op: OpId) {
+        let data = &mut self.ops[op.index()];
+        let (parent, previous, next) = (data.parent.take(), data.previous.take(), data.next.take());
+        let Some(block) = parent else { return };
+        match previous {
+            Some(previous) => self.ops[previous.index()].next = next,
+            None => self.blocks[block.index()].first = next,
+        }
+        match next {
+            Some(next) => self.ops[next.index()].previous = previous,
+            None => self.blocks[block.index()].last = previous,
+        }
+    }
+
+    /// Moves an op to another place, its regions with it.
+    pub fn move_op(&mut self, op: OpId, point: InsertionPoint) {
+        self.detach(op);
+        self.insert(point, op);
+    }
+
+    // Operands and uses.
+
+    fn add_use(&mut self, op: OpId, index: usize) {
+        let value = self.data(op).operands[index];
+        let data = &mut self.values[value.index()];
+        data.use_count += 1;
+        data.uses.push(Use { op, index: index as u32 });
+    }
+
+    fn drop_use(&mut self, value: ValueId) {
+        let data = &mut self.values[value.index()];
+        data.use_count -= 1;
+        if data.uses.len() > 8 && data.uses.len() as u32 > 2 * (data.use_count + 1) {
+            let kept = self.uses(value);
+            self.values[value.index()].uses = SmallVec::from_vec(kept);
+        }
+    }
+
+    /// Sets operand number `index`.
+    pub fn set_operand(&mut self, op: OpId, index: usize, value: ValueId) {
+        let old = std::mem::replace(&mut self.ops[op.index()].operands[index], value);
+        self.drop_use(old);
+        self.add_use(op, index);
+    }
+
+    /// Sets all operands.
+    pub fn set_operands(&mut self, op: OpId, values: &[ValueId]) {
+        let old = std::mem::replace(&mut self.ops[op.index()].operands, SmallVec::from_slice(values));
+        for value in old {
+            self.drop_use(value);
+        }
+        for index in 0..values.len() {
+            self.add_use(op, index);
+        }
+    }
+
+    /// Makes every use of `old` a use of `new`.
+    pub fn replace_all_uses(&mut self, old: ValueId, new: ValueId) {
+        if old == new {
+            return;
+        }
+        for use_ in self.uses(old) {
+            self.set_operand(use_.op, use_.index as usize, new);
+        }
+    }
+
+    /// Sets the type of a value.
+    pub fn set_value_type(&mut self, value: ValueId, ty: Type) {
+        self.values[value.index()].ty = ty;
+    }
+
+    /// Names a value, without `%`. The printer makes equal names differ.
+    pub fn set_value_name(&mut self, value: ValueId, name: Option<&str>) {
+        self.values[value.index()].name = name.map(Arc::from);
+    }
+
+    /// Names a block, without `^`.
+    pub fn set_block_name(&mut self, block: BlockId, name: Option<&str>) {
+        self.blocks[block.index()].name = name.map(Arc::from);
+    }
+
+    // Attributes, places, comments.
+
+    /// Sets an attribute.
+    pub fn set_attribute(&mut self, op: OpId, name: impl Into<Name>, value: Attribute) {
+        let name = name.into();
+        let attributes = &mut self.ops[op.index()].attributes;
+        match attributes.iter_mut().find(|(key, _)| *key == name) {
+            Some((_, slot)) => *slot = value,
+            None => attributes.push((name, value)),
+        }
+    }
+
+    /// Removes an attribute and gives it back.
+    pub fn remove_attribute(&mut self, op: OpId, name: &str) -> Option<Attribute> {
+        let attributes = &mut self.ops[op.index()].attributes;
+        let at = attributes.iter().position(|(key, _)| key.as_str() == name)?;
+        Some(attributes.remove(at).1)
+    }
+
+    /// Sets the explicit location.
+    pub fn set_location(&mut self, op: OpId, location: Option<Location>) {
+        self.ops[op.index()].location = location;
+    }
+
+    /// Sets the place in the text.
+    pub fn set_span(&mut self, op: OpId, span: Span) {
+        self.ops[op.index()].span = span;
+    }
+
+    /// Sets what the op was made for.
+    pub fn set_origin(&mut self, op: OpId, origin: Option<Origin>) {
+        self.ops[op.index()].origin = origin;
+    }
+
+    /// Sets the comments of an op.
+    pub fn set_trivia(&mut self, op: OpId, trivia: Trivia) {
+        if trivia == Trivia::default() {
+            self.trivia.remove(&op);
+        } else {
+            self.trivia.insert(op, Box::new(trivia));
+        }
+    }
+
+    /// Sets the comments after the last op of a block.
+    pub fn set_block_trivia(&mut self, block: BlockId, lines: Vec<TriviaLine>) {
+        if lines.is_empty() {
+            self.block_trivia.remove(&block);
+        } else {
+            self.block_trivia.insert(block, lines);
+        }
+    }
+
+    /// Gives `op` the place, the fused location and the first origin of `sources`, where it has none.
+    pub fn inherit(&mut self, op: OpId, sources: &[OpId]) {
+        let span = sources.iter().map(|&source| self.span(source)).find(|span| !span.is_none());
+        let origin = sources.iter().find_map(|&source| self.origin(source).cloned());
+        let explicit =
+            sources.len() > 1 || sources.iter().any(|&source| self.explicit_location(source).is_some());
+        let location = explicit.then(|| Location::fused(sources.iter().map(|&source| self.location(source))));
+        let data = &mut self.ops[op.index()];
+        if data.span.is_none() {
+            data.span = span.unwrap_or(Span::NONE);
+        }
+        if data.location.is_none() {
+            data.location = location;
+        }
+        if data.origin.is_none() {
+            data.origin = origin;
+        }
+    }
+
+    /// Replaces `old` by `values`, one for each result, and erases it. An op that defines a value and has no
+    /// name, comments or place of its own inherits those of `old`.
+    pub fn replace(&mut self, old: OpId, values: &[ValueId]) {
+        let results: SmallVec<[ValueId; 2]> = self.data(old).results.clone();
+        for (&result, &value) in results.iter().zip(values) {
+            if self.values[value.index()].name.is_none() {
+                self.values[value.index()].name = self.values[result.index()].name.clone();
+            }
+            self.replace_all_uses(result, value);
+        }
+        if let Some(new) = values.first().and_then(|&value| self.defining_op(value)) {
+            self.inherit(new, &[old]);
+            if let Some(trivia) = self.trivia.remove(&old) {
+                self.trivia.entry(new).or_insert(trivia);
+            }
+        }
+        self.erase(old);
+    }
+
+    // Cloning and erasing.
+
+    /// Clones an op with its regions; the clone is in no block. Operands defined inside, and those `mapping`
+    /// names, are mapped; `mapping` gains every cloned value.
+    pub fn clone_op(&mut self, op: OpId, mapping: &mut FxHashMap<ValueId, ValueId>) -> OpId {
+        let mut blocks: FxHashMap<BlockId, BlockId> = FxHashMap::default();
+        let copy = self.clone_shallow(op, mapping, &mut blocks);
+        let mut work = vec![(op, copy)];
+        let mut clones = vec![copy];
+        while let Some((from, to)) = work.pop() {
+            let pairs: Vec<_> = self.regions(from).iter().copied().zip(self.regions(to).to_vec()).collect();
+            for (old_region, new_region) in pairs {
+                for (index, block) in self.blocks_of(old_region).to_vec().into_iter().enumerate() {
+                    let new_block = self.blocks_of(new_region)[index];
+                    for child in self.ops_of(block).collect::<Vec<_>>() {
+                        let clone = self.clone_shallow(child, mapping, &mut blocks);
+                        self.insert(InsertionPoint::BlockEnd(new_block), clone);
+                        clones.push(clone);
+                        work.push((child, clone));
+                    }
+                }
+            }
+        }
+        self.remap(&clones, mapping, &blocks);
+        copy
+    }
+
+    fn remap(
+        &mut self,
+        clones: &[OpId],
+        mapping: &FxHashMap<ValueId, ValueId>,
+        blocks: &FxHashMap<BlockId, BlockId>,
+    ) {
+        for &clone in clones {
+            for index in 0..self.data(clone).operands.len() {
+                if let Some(&value) = mapping.get(&self.data(clone).operands[index]) {
+                    self.set_operand(clone, index, value);
+                }
+            }
+            for successor in &mut self.ops[clone.index()].successors {
+                if let Some(&block) = blocks.get(successor) {
+                    *successor = block;
+                }
+            }
+        }
+    }
+
+    /// Clones an op, its regions, their blocks and arguments, without the ops in them.
+    fn clone_shallow(
+        &mut self,
+        op: OpId,
+        mapping: &mut FxHashMap<ValueId, ValueId>,
+        blocks: &mut FxHashMap<BlockId, BlockId>,
+    ) -> OpId {
+        let mut regions = Vec::new();
+        for old_region in self.regions(op).to_vec() {
+            let region = self.create_region();
+            for old_block in self.blocks_of(old_region).to_vec() {
+                let block = self.append_block(region);
+                self.blocks[block.index()].name = self.blocks[old_block.index()].name.clone();
+                blocks.insert(old_block, block);
+                for argument in self.arguments(old_block).to_vec() {
+                    let (ty, name) =
+                        (self.value_type(argument).clone(), self.values[argument.index()].name.clone());
+                    mapping.insert(argument, self.add_argument(block, ty, name.as_deref()));
+                }
+            }
+            regions.push(region);
+        }
+        let data = self.data(op).clone();
+        let state = OpState {
+            kind: data.kind,
+            operands: data.operands.to_vec(),
+            result_types: data.results.iter().map(|&result| self.value_type(result).clone()).collect(),
+            result_names: data
+                .results
+                .iter()
+                .map(|&result| self.values[result.index()].name.clone())
+                .collect(),
+            attributes: data.attributes,
+            regions,
+            successors: data.successors.to_vec(),
+            span: data.span,
+            location: data.location,
+            origin: data.origin,
+        };
+        let copy = self.create_op(state);
+        for (index, &result) in data.results.iter().enumerate() {
+            mapping.insert(result, self.result(copy, index));
+        }
+        copy
+    }
+
+    /// Erases an op with its regions. Uses of its results, if any are left, must be erased too before the module
+    /// is verified or printed.
+    pub fn erase(&mut self, op: OpId) {
+        self.detach(op);
+        let doomed = self.walk(op).collect::<Vec<_>>();
+        for op in doomed {
+            let operands = std::mem::take(&mut self.ops[op.index()].operands);
+            for value in operands {
+                self.drop_use(value);
+            }
+            let regions = std::mem::take(&mut self.ops[op.index()].regions);
+            for region in regions {
+                for block in self.blocks_of(region).to_vec() {
+                    self.block_trivia.remove(&block);
+                }
+            }
+            let data = &mut self.ops[op.index()];
+            data.live = false;
+            data.attributes = Vec::new();
+            (data.location, data.origin) = (None, None);
+            self.trivia.remove(&op);
+        }
+    }
+}
+
+/// Inserts ops at a point, each after the one before, all with the place and origin of one source op.
+#[derive(Debug)]
+pub struct Builder<'m> {
+    /// The module.
+    pub module: &'m mut Module,
+    /// Where the next op goes.
+    pub point: InsertionPoint,
+    source: Option<OpId>,
+    pass: Option<Name>,
+}
+
+impl<'m> Builder<'m> {
+    /// A builder that inserts at `point`.
+    pub fn new(module: &'m mut Module, point: InsertionPoint) -> Self {
+        Self { module, point, source: None, pass: None }
+    }
+
+    /// A builder that inserts before `op` and gives what it builds the place and origin of `op`, through `pass`.
+    pub fn replacing(module: &'m mut Module, op: OpId, pass: Name) -> Self {
+        Self { module, point: InsertionPoint::Before(op), source: Some(op), pass: Some(pass) }
+    }
+
+    /// From here on ops are made for `source`.
+    pub fn set_source(&mut self, source: Option<OpId>) {
+        self.source = source;
+    }
+
+    /// Creates and inserts an op.
+    pub fn build(&mut self, state: OpState) -> OpId {
+        let op = self.module.insert_new(self.point, state);
+        if let Some(source) = self.source {
+            self.module.inherit(op, &[source]);
+        }
+        if let (Some(pass), Some(origin)) = (self.pass, self.module.origin(op)) {
+            let origin = origin.through(pass);
+            self.module.set_origin(op, Some(origin));
+        }
+        if !matches!(self.point, InsertionPoint::Before(_) | InsertionPoint::BlockEnd(_)) {
+            self.point = InsertionPoint::After(op);
+        }
+        op
+    }
+
+    /// Creates and inserts an op with one result, and gives that.
+    pub fn value(&mut self, state: OpState) -> ValueId {
+        let op = self.build(state);
+        self.module.result(op, 0)
+    }
+}

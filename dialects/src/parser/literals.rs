@@ -1,0 +1,167 @@
+//! Numbers, strings and symbol names.
+
+use super::{ParseResult, Parser};
+use crate::codes::ParseCode;
+use crate::ir::SymbolRef;
+use crate::lexer::{Token, TokenKind};
+
+/// An integer and how it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntegerLiteral {
+    /// The value.
+    pub value: i128,
+    /// Written in base 16.
+    pub hexadecimal: bool,
+}
+
+impl Parser<'_> {
+    /// An integer, with an optional minus, in base 10 or 16.
+    ///
+    /// # Errors
+    /// No integer is next, or it does not fit.
+    pub fn parse_integer_literal(&mut self) -> ParseResult<IntegerLiteral> {
+        let start = self.span();
+        let negative = self.eat(TokenKind::Minus);
+        let token = self.peek();
+        if !matches!(token.kind, TokenKind::Decimal | TokenKind::Hexadecimal) {
+            return self.unexpected("an integer");
+        }
+        self.advance();
+        let text = self.token_text(token);
+        let hexadecimal = token.kind == TokenKind::Hexadecimal;
+        let digits = if hexadecimal { &text[2..] } else { text };
+        let signed = if negative { format!("-{digits}") } else { digits.to_owned() };
+        match i128::from_str_radix(&signed, if hexadecimal { 16 } else { 10 }) {
+            Ok(value) => Ok(IntegerLiteral { value, hexadecimal }),
+            Err(_) => {
+                let span = self.span_since(start);
+                self.error(ParseCode::BadNumber, span, "the integer does not fit 128 bits")
+            }
+        }
+    }
+
+    /// An integer of the wanted Rust type.
+    ///
+    /// # Errors
+    /// No integer is next, or it does not fit.
+    pub fn parse_integer<T: TryFrom<i128>>(&mut self, what: &str) -> ParseResult<T> {
+        let start = self.span();
+        let at_number =
+            matches!(self.peek().kind, TokenKind::Decimal | TokenKind::Hexadecimal | TokenKind::Minus);
+        if !at_number {
+            return self.unexpected(what);
+        }
+        let literal = self.parse_integer_literal()?;
+        match T::try_from(literal.value) {
+            Ok(value) => Ok(value),
+            Err(_) => {
+                let span = self.span_since(start);
+                self.error(
+                    ParseCode::BadNumber,
+                    span,
+                    format!("{} is out of range for {what}", literal.value),
+                )
+            }
+        }
+    }
+
+    /// A string: its bytes.
+    ///
+    /// # Errors
+    /// No string is next, or it has a bad escape.
+    pub fn parse_string_bytes(&mut self, what: &str) -> ParseResult<Vec<u8>> {
+        let token = self.expect(TokenKind::String, what)?;
+        self.unescape(token, 1)
+    }
+
+    /// A string of valid UTF-8.
+    ///
+    /// # Errors
+    /// No such string is next.
+    pub fn parse_string(&mut self, what: &str) -> ParseResult<String> {
+        let span = self.span();
+        let bytes = self.parse_string_bytes(what)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(text),
+            Err(_) => self.error(ParseCode::BadEscape, span, format!("{what} must be valid UTF-8")),
+        }
+    }
+
+    /// Bytes of a string token: after `prefix` bytes, without the closing quote, escapes resolved.
+    fn unescape(&mut self, token: Token, prefix: usize) -> ParseResult<Vec<u8>> {
+        let text = self.token_text(token);
+        let inner = text.get(prefix..text.len().saturating_sub(1)).unwrap_or("").as_bytes();
+        let mut bytes = Vec::with_capacity(inner.len());
+        let mut at = 0;
+        while let Some(&byte) = inner.get(at) {
+            if byte != b'\\' {
+                bytes.push(byte);
+                at += 1;
+                continue;
+            }
+            let Some((value, length)) = escape(inner.get(at + 1..).unwrap_or(&[])) else {
+                let from = token.start + (prefix + at) as u32;
+                let span = crate::source::Span::new(self.file, from, from + 2);
+                let message = "escapes are `\\\\`, `\\\"`, `\\n`, `\\t` and a backslash with two hex digits";
+                return self.error(ParseCode::BadEscape, span, message);
+            };
+            bytes.push(value);
+            at += 1 + length;
+        }
+        Ok(bytes)
+    }
+
+    /// `@name` or `@"name"`: the name.
+    ///
+    /// # Errors
+    /// No symbol name is next.
+    pub fn parse_symbol_name(&mut self) -> ParseResult<String> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::At => {
+                self.advance();
+                Ok(self.token_text(token)[1..].to_owned())
+            }
+            TokenKind::AtString => {
+                self.advance();
+                let bytes = self.unescape(token, 2)?;
+                match String::from_utf8(bytes) {
+                    Ok(name) => Ok(name),
+                    Err(_) => {
+                        let span = self.token_span(token);
+                        self.error(ParseCode::BadEscape, span, "a symbol name must be valid UTF-8")
+                    }
+                }
+            }
+            _ => self.unexpected("a symbol such as `@name`"),
+        }
+    }
+
+    /// `@a::@b`
+    ///
+    /// # Errors
+    /// No symbol reference is next.
+    pub fn parse_symbol_ref(&mut self) -> ParseResult<SymbolRef> {
+        let root = self.parse_symbol_name()?;
+        let mut rest = Vec::new();
+        while self.eat(TokenKind::ColonColon) {
+            rest.push(self.parse_symbol_name()?.into());
+        }
+        Ok(SymbolRef::nested(&root, rest))
+    }
+}
+
+/// The byte that an escape stands for and the length of the escape after its backslash.
+fn escape(rest: &[u8]) -> Option<(u8, usize)> {
+    match *rest.first()? {
+        b'\\' => Some((b'\\', 1)),
+        b'"' => Some((b'"', 1)),
+        b'n' => Some((b'\n', 1)),
+        b't' => Some((b'\t', 1)),
+        _ => {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            hexadecimal.then(|| u8::from_str_radix(digits, 16).ok()).flatten().map(|value| (value, 2))
+        }
+    }
+}

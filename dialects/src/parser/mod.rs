@@ -1,0 +1,184 @@
+//! Text to IR: a hand-written recursive-descent parser over a token cursor.
+//!
+//! Rules kept here: nesting is limited ([`crate::limits`]); an error is reported once, then the parser goes on at
+//! the next op, so one run reports many; a value whose definition failed is known as such and causes no further
+//! error. Dialects use the public methods of [`Parser`] in hooks and in `DialectValue::parse`.
+
+mod attributes;
+mod cursor;
+mod dense;
+mod literals;
+mod locations;
+mod names;
+mod ops;
+mod pretty;
+mod regions;
+mod resources;
+mod trivia;
+mod types;
+
+use rustc_hash::FxHashMap;
+
+use crate::codes::ParseCode;
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::ir::{Attribute, BlockId, Module, Type};
+use crate::lexer::{Comment, Token, lex};
+use crate::limits::MAX_SOURCE_BYTES;
+use crate::registry::Registry;
+use crate::source::{FileId, Span};
+
+pub use literals::IntegerLiteral;
+pub use ops::UnresolvedOperand;
+pub use pretty::{EntryArgument, OpSyntax};
+
+/// The error has been reported to the parser's diagnostics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reported;
+
+/// A parse result; the error is already reported.
+pub type ParseResult<T> = Result<T, Reported>;
+
+/// How to parse.
+#[derive(Debug, Clone, Copy)]
+pub struct ParseOptions<'r> {
+    /// The dialects.
+    pub registry: &'r Registry,
+    /// Keep undeclared ops, types and attributes verbatim instead of refusing them.
+    pub allow_unregistered: bool,
+}
+
+impl<'r> ParseOptions<'r> {
+    /// The dialects of `registry` and nothing else.
+    #[must_use]
+    pub fn new(registry: &'r Registry) -> Self {
+        Self { registry, allow_unregistered: false }
+    }
+}
+
+/// Reads a whole text. The module holds what could be read, and the text, so diagnostics can be shown.
+#[must_use]
+pub fn parse_module(name: &str, text: &str, options: ParseOptions<'_>) -> (Module, Diagnostics) {
+    let mut module = Module::new();
+    if text.len() > MAX_SOURCE_BYTES {
+        let file = module.sources.add(name, "");
+        let message = format!("the text has {} bytes, more than {MAX_SOURCE_BYTES}", text.len());
+        let mut diagnostics = Diagnostics::new();
+        diagnostics.push(Diagnostic::error(ParseCode::TooLarge, Span::new(file, 0, 0), message));
+        return (module, diagnostics);
+    }
+    let file = module.sources.add(name, text);
+    let mut parser = Parser::new(module, file, text, options);
+    parser.parse_file();
+    parser.finish()
+}
+
+/// Reads one attribute that is the whole of `text`.
+///
+/// # Errors
+/// The findings, with the module that holds the text.
+pub fn parse_attribute(
+    text: &str,
+    options: ParseOptions<'_>,
+) -> Result<Attribute, Box<(Module, Diagnostics)>> {
+    parse_whole(text, options, |parser| parser.parse_attribute())
+}
+
+/// Reads one type that is the whole of `text`.
+///
+/// # Errors
+/// The findings, with the module that holds the text.
+pub fn parse_type(text: &str, options: ParseOptions<'_>) -> Result<Type, Box<(Module, Diagnostics)>> {
+    parse_whole(text, options, |parser| parser.parse_type())
+}
+
+/// Reads one `T` that is the whole of `text`, by `rule`.
+///
+/// # Errors
+/// The findings, with the module that holds the text.
+pub fn parse_whole<T>(
+    text: &str,
+    options: ParseOptions<'_>,
+    rule: impl FnOnce(&mut Parser<'_>) -> ParseResult<T>,
+) -> Result<T, Box<(Module, Diagnostics)>> {
+    let mut module = Module::new();
+    let text = text.get(..text.len().min(MAX_SOURCE_BYTES)).unwrap_or("");
+    let file = module.sources.add("<text>", text);
+    let mut parser = Parser::new(module, file, text, options);
+    let result = rule(&mut parser).and_then(|value| parser.expect_end().map(|()| value));
+    match result {
+        Ok(value) if !parser.diagnostics.has_errors() => Ok(value),
+        _ => Err(Box::new(parser.finish())),
+    }
+}
+
+/// The parser: a cursor over the tokens of one text, and the module it fills.
+#[derive(Debug)]
+pub struct Parser<'s> {
+    text: &'s str,
+    file: FileId,
+    tokens: Vec<Token>,
+    comments: Vec<Comment>,
+    position: usize,
+    /// The rest of a token that was taken in parts, in place of the token at `position`.
+    split: Option<Token>,
+    last_end: u32,
+    depth: usize,
+    region_depth: usize,
+    next_comment: usize,
+    registry: &'s Registry,
+    allow_unregistered: bool,
+    module: Module,
+    diagnostics: Diagnostics,
+    scopes: Vec<names::Scope>,
+    blocks: Vec<FxHashMap<Box<str>, names::BlockEntry>>,
+    aliases: FxHashMap<Box<str>, names::AliasEntry>,
+    type_cache: FxHashMap<&'s str, Type>,
+    brace_depths: Vec<u32>,
+    current_block: Option<BlockId>,
+    /// The comment on the line of the op whose region was read last.
+    pending_trailing: Option<std::sync::Arc<str>>,
+    too_deep: bool,
+}
+
+impl<'s> Parser<'s> {
+    fn new(module: Module, file: FileId, text: &'s str, options: ParseOptions<'s>) -> Self {
+        let lexed = lex(text);
+        let mut parser = Self {
+            text,
+            file,
+            tokens: lexed.tokens,
+            comments: lexed.comments,
+            position: 0,
+            split: None,
+            last_end: 0,
+            depth: 0,
+            region_depth: 0,
+            next_comment: 0,
+            registry: options.registry,
+            allow_unregistered: options.allow_unregistered,
+            module,
+            diagnostics: Diagnostics::new(),
+            scopes: vec![names::Scope::isolated()],
+            blocks: Vec::new(),
+            aliases: FxHashMap::default(),
+            type_cache: FxHashMap::default(),
+            brace_depths: Vec::new(),
+            current_block: None,
+            pending_trailing: None,
+            too_deep: false,
+        };
+        parser.find_aliases();
+        parser
+    }
+
+    fn finish(mut self) -> (Module, Diagnostics) {
+        self.diagnostics.sort();
+        (self.module, self.diagnostics)
+    }
+
+    /// The module as read so far.
+    #[must_use]
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+}

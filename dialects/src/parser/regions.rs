@@ -1,0 +1,199 @@
+//! Regions, blocks, and the text as a whole.
+
+use rustc_hash::FxHashMap;
+
+use super::names::BlockEntry;
+use super::{EntryArgument, ParseResult, Parser};
+use crate::builtin::ModuleOp;
+use crate::codes::ParseCode;
+use crate::diagnostics::Diagnostic;
+use crate::ir::{BlockId, RegionId, Trivia};
+use crate::lexer::TokenKind;
+use crate::limits::MAX_REGION_NESTING;
+
+impl Parser<'_> {
+    pub(super) fn parse_file(&mut self) {
+        let body = self.module.body();
+        self.current_block = Some(body);
+        self.blocks.push(FxHashMap::default());
+        loop {
+            let defines_alias = matches!(self.peek().kind, TokenKind::Hash | TokenKind::Bang)
+                && self.peek_second().kind == TokenKind::Equal;
+            match self.peek().kind {
+                TokenKind::End => break,
+                TokenKind::RightBrace => {
+                    let _ = self.error::<()>(ParseCode::Unexpected, self.span(), "`}` without `{`");
+                    self.advance();
+                }
+                TokenKind::SectionStart => {
+                    if self.parse_resource_section().is_err() {
+                        while !self.at(TokenKind::End) && !self.eat(TokenKind::SectionEnd) {
+                            self.advance();
+                        }
+                    }
+                }
+                _ if defines_alias => {
+                    let leading = Trivia { leading: self.take_leading(), trailing: None };
+                    let start = self.position;
+                    if self.parse_alias_definition(leading).is_err() {
+                        self.skip_alias(start);
+                    }
+                }
+                _ => self.parse_op_or_recover(),
+            }
+        }
+        let rest = self.take_leading();
+        self.set_block_end(body, rest);
+        self.pop_scope();
+        self.use_explicit_root();
+    }
+
+    fn skip_alias(&mut self, start: usize) {
+        self.split = None;
+        self.position = self.position.max(start + 1);
+        while !self.at(TokenKind::End) {
+            let (token, previous) = (self.peek(), self.token_at(self.position - 1));
+            let between = self.text.get(previous.end as usize..token.start as usize).unwrap_or("");
+            if between.contains('\n') && !matches!(token.kind, TokenKind::RightBrace | TokenKind::Greater) {
+                break;
+            }
+            self.advance();
+        }
+    }
+
+    /// A text that is one `builtin.module` writes its root.
+    fn use_explicit_root(&mut self) {
+        let body = self.module.body();
+        let Some(only) = self.module.first_op(body) else { return };
+        if self.module.next_op(only).is_none() && self.module.is::<ModuleOp>(only) {
+            self.module.adopt_root(only);
+        }
+    }
+
+    fn set_block_end(&mut self, block: BlockId, mut lines: Vec<crate::ir::TriviaLine>) {
+        while lines.last() == Some(&crate::ir::TriviaLine::Blank) {
+            lines.pop();
+        }
+        self.module.set_block_trivia(block, lines);
+    }
+
+    /// `{ ... }`: blocks of ops. The entry block has the arguments `entry`; if there are none, the text may give
+    /// them by a block header.
+    ///
+    /// # Errors
+    /// The braces or a block header are wrong; errors in ops are reported and passed over.
+    pub fn parse_region(&mut self, entry: Vec<EntryArgument>, isolated: bool) -> ParseResult<RegionId> {
+        let open = self.span();
+        if self.region_depth >= MAX_REGION_NESTING {
+            let message = format!("regions are nested more than {MAX_REGION_NESTING} deep");
+            self.too_deep = true;
+            return self.error(ParseCode::TooDeep, open, message);
+        }
+        self.expect(TokenKind::LeftBrace, "`{`")?;
+        let comment = self.take_line_comment();
+        self.region_depth += 1;
+        let outer_block = self.current_block.take();
+        self.push_scope(isolated);
+        self.blocks.push(FxHashMap::default());
+        let result = self.parse_region_body(entry, open);
+        self.check_blocks_defined();
+        self.pop_scope();
+        self.current_block = outer_block;
+        self.region_depth -= 1;
+        self.pending_trailing = comment;
+        result
+    }
+
+    fn parse_region_body(
+        &mut self,
+        entry: Vec<EntryArgument>,
+        open: crate::source::Span,
+    ) -> ParseResult<RegionId> {
+        let region = self.module.create_region();
+        let mut block: Option<BlockId> = None;
+        if !entry.is_empty() || !self.at(TokenKind::Caret) {
+            let first = self.module.append_block(region);
+            self.current_block = Some(first);
+            for argument in entry {
+                self.add_argument(first, &argument)?;
+            }
+            block = Some(first);
+        }
+        loop {
+            match self.peek().kind {
+                TokenKind::RightBrace => break,
+                TokenKind::End => {
+                    let error = Diagnostic::error(ParseCode::Unexpected, open, "`{` without `}`");
+                    return self.report(error);
+                }
+                TokenKind::Caret => {
+                    if let Some(block) = block {
+                        let lines = self.take_leading();
+                        self.set_block_end(block, lines);
+                    }
+                    block = Some(self.parse_block_header(region)?);
+                    self.current_block = block;
+                }
+                _ => self.parse_op_or_recover(),
+            }
+            if self.too_deep {
+                return Err(super::Reported);
+            }
+        }
+        if let Some(block) = block {
+            let lines = self.take_leading();
+            self.set_block_end(block, lines);
+        }
+        self.advance();
+        Ok(region)
+    }
+
+    /// `^name(%a: T, ...):`
+    fn parse_block_header(&mut self, region: RegionId) -> ParseResult<BlockId> {
+        let span = self.span();
+        let token = self.advance();
+        let name = &self.token_text(token)[1..];
+        let block = self.block_named(name, span);
+        if let Some(entry) = self.blocks.last_mut().and_then(|blocks| blocks.get_mut(name)) {
+            if std::mem::replace(&mut entry.defined, true) {
+                return self.error(
+                    ParseCode::Redefinition,
+                    span,
+                    format!("block `^{name}` is defined twice"),
+                );
+            }
+        }
+        self.module.attach_block(region, block);
+        self.module.set_block_name(block, Some(name));
+        if self.at(TokenKind::LeftParen) {
+            let arguments = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
+                let operand = parser.parse_operand()?;
+                parser.expect(TokenKind::Colon, "`:`")?;
+                Ok(EntryArgument { name: operand.name, span: operand.span, ty: parser.parse_type()? })
+            })?;
+            for argument in arguments {
+                self.add_argument(block, &argument)?;
+            }
+        }
+        self.expect(TokenKind::Colon, "`:` after the block header")?;
+        Ok(block)
+    }
+
+    fn add_argument(&mut self, block: BlockId, argument: &EntryArgument) -> ParseResult<()> {
+        let named = !argument.name.bytes().all(|byte| byte.is_ascii_digit());
+        let name = named.then_some(&*argument.name);
+        let value = self.module.add_argument(block, argument.ty.clone(), name);
+        self.define_values(&argument.name, &[value], argument.span)
+    }
+
+    fn check_blocks_defined(&mut self) {
+        let Some(blocks) = self.blocks.pop() else { return };
+        let mut missing: Vec<(Box<str>, BlockEntry)> =
+            blocks.into_iter().filter(|(_, entry)| !entry.defined).collect();
+        missing.sort_by_key(|(_, entry)| entry.span.start);
+        for (name, entry) in missing {
+            let message = format!("block `^{name}` is not defined in this region");
+            self.diagnostics.push(Diagnostic::error(ParseCode::UndefinedBlock, entry.span, message));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! IR to text: the pretty form for people and the generic form, MLIR's, which is canonical.
+//!
+//! Rules kept here: the same module gives the same bytes; what is printed parses to an equal module; names,
+//! aliases, comments and the base of integers survive in the pretty form. Dialects use the public methods of
+//! [`Printer`] in hooks and in `DialectValue::print`: [`word`](Printer::word) puts a space before where one is due,
+//! [`text`](Printer::text) does not.
+
+mod attributes;
+mod labels;
+mod locations;
+mod ops;
+mod text;
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Attribute, Location, Module, OpId, Type};
+use labels::Labels;
+
+pub use text::{escape_string, is_bare_symbol, is_bare_word};
+
+/// Longest line that is not broken.
+pub const LINE_WIDTH: usize = 120;
+
+/// How to print.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Canonical generic form.
+    pub generic: bool,
+    /// Explicit locations and origins; in generic form the location of every op.
+    pub locations: bool,
+}
+
+/// The module in pretty form, with explicit locations and origins in a table at the end.
+#[must_use]
+pub fn print_module(module: &Module) -> String {
+    print_with(module, PrintOptions { generic: false, locations: true })
+}
+
+/// The module in MLIR's generic form, canonical.
+#[must_use]
+pub fn print_generic(module: &Module, locations: bool) -> String {
+    print_with(module, PrintOptions { generic: true, locations })
+}
+
+/// The module in the form that `options` ask for.
+#[must_use]
+pub fn print_with(module: &Module, options: PrintOptions) -> String {
+    let mut printer = Printer::new(Some(module), options);
+    printer.labels = Labels::of(module, module.root(), options.generic);
+    printer.print_file(module);
+    printer.out
+}
+
+/// One op with its regions in pretty form, without comments of its own and without locations.
+#[must_use]
+pub fn op_text(module: &Module, op: OpId) -> String {
+    let mut printer = Printer::new(Some(module), PrintOptions::default());
+    printer.labels = Labels::of(module, module.root(), false);
+    printer.print_op(op);
+    printer.out.trim_end().to_owned()
+}
+
+/// A type as text, without aliases.
+#[must_use]
+pub fn type_text(ty: &Type) -> String {
+    let mut printer = Printer::new(None, PrintOptions::default());
+    printer.ty(ty);
+    printer.out
+}
+
+/// An attribute as text, without aliases.
+#[must_use]
+pub fn attribute_text(attribute: &Attribute) -> String {
+    let mut printer = Printer::new(None, PrintOptions::default());
+    printer.attribute(attribute);
+    printer.out
+}
+
+/// A printer: text written so far, and names of what it may write.
+#[derive(Debug)]
+pub struct Printer<'m> {
+    out: String,
+    module: Option<&'m Module>,
+    options: PrintOptions,
+    indent: usize,
+    line_start: usize,
+    wraps: Vec<(usize, usize)>,
+    glue: bool,
+    labels: Labels,
+    attribute_aliases: FxHashMap<usize, usize>,
+    attribute_alias_values: FxHashMap<Attribute, usize>,
+    type_aliases: FxHashMap<usize, usize>,
+    type_alias_values: FxHashMap<Type, usize>,
+    locations: IndexMap<Location, ()>,
+    /// Set by a hook or signature that printed the entry arguments of the next region.
+    pub entry_arguments_printed: bool,
+    trailing: Option<std::sync::Arc<str>>,
+}
+
+impl<'m> Printer<'m> {
+    fn new(module: Option<&'m Module>, options: PrintOptions) -> Self {
+        Self {
+            out: String::new(),
+            module,
+            options,
+            indent: 0,
+            line_start: 0,
+            wraps: Vec::new(),
+            glue: false,
+            labels: Labels::default(),
+            attribute_aliases: FxHashMap::default(),
+            attribute_alias_values: FxHashMap::default(),
+            type_aliases: FxHashMap::default(),
+            type_alias_values: FxHashMap::default(),
+            locations: IndexMap::new(),
+            entry_arguments_printed: false,
+            trailing: None,
+        }
+    }
+
+    /// The module whose ops are printed; hooks run only where there is one.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        match self.module {
+            Some(module) => module,
+            None => unreachable!("internal bug: an op is printed without its module"),
+        }
+    }
+
+    /// Writes `text` as it is.
+    pub fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.glue = false;
+    }
+
+    /// Writes the display form of `value` as it is.
+    pub fn display(&mut self, value: impl std::fmt::Display) {
+        use std::fmt::Write as _;
+        let _ = write!(self.out, "{value}");
+        self.glue = false;
+    }
+
+    /// Writes a space, unless the last character is an opening bracket or space.
+    pub fn space(&mut self) {
+        let last = self.out.as_bytes().last();
+        let due = !matches!(last, None | Some(b' ' | b'\n' | b'(' | b'[' | b'<' | b'{'));
+        if due && !self.glue {
+            self.out.push(' ');
+        }
+        self.glue = false;
+    }
+
+    /// Writes `text` with a space before it where one is due.
+    pub fn word(&mut self, text: &str) {
+        self.space();
+        self.text(text);
+    }
+
+    /// A place where a line that is too long may break. What follows must start by [`word`](Self::word) or
+    /// [`space`](Self::space).
+    pub fn wrap(&mut self) {
+        let at = self.out.len();
+        let indent = self.indent + 2;
+        self.wraps.push((at, indent));
+    }
+
+    /// A place to break, with the continuation at the column of byte `anchor` of this line.
+    fn wrap_at_column(&mut self, column: usize) {
+        self.wraps.push((self.out.len(), column));
+    }
+
+    /// Writes a separated list.
+    pub fn list<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        separator: &str,
+        mut item: impl FnMut(&mut Self, T),
+    ) {
+        for (index, value) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.text(separator);
+            }
+            item(self, value);
+        }
+    }
+
+    /// `[1, 2, 3]`
+    pub fn integers(&mut self, values: &[i64]) {
+        self.text("[");
+        self.list(values, ", ", |printer, value| printer.display(value));
+        self.text("]");
+    }
+
+    /// `"text"`
+    pub fn string(&mut self, bytes: &[u8]) {
+        let text = escape_string(bytes, self.options.generic);
+        self.text(&text);
+    }
+
+    /// `@name`, quoted where it needs to be.
+    pub fn symbol_name(&mut self, name: &str) {
+        self.text("@");
+        if is_bare_symbol(name) { self.text(name) } else { self.string(name.as_bytes()) }
+    }
+
+    fn start_line(&mut self) {
+        self.line_start = self.out.len();
+        self.wraps.clear();
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
+    }
+
+    /// Breaks the current line at its wraps until its parts fit, as far as they go.
+    fn fit_line(&mut self) {
+        let wraps = std::mem::take(&mut self.wraps);
+        if self.out.len() - self.line_start <= LINE_WIDTH || wraps.is_empty() {
+            return;
+        }
+        let line = self.out.split_off(self.line_start);
+        let base = self.line_start;
+        let mut start = 0;
+        let mut first_column = 0;
+        let mut candidates = wraps.iter().map(|&(at, column)| (at - base, column)).peekable();
+        let mut pending: Option<(usize, usize)> = None;
+        loop {
+            let next_end = candidates.peek().map_or(line.len(), |&(at, _)| at);
+            let fits = first_column + next_end - start <= LINE_WIDTH;
+            if let (false, Some((at, column))) = (fits, pending) {
+                self.out.push_str(&line[start..at]);
+                self.out.push('\n');
+                let column = if line[at..].starts_with(" : ") { column + 1 } else { column };
+                self.out.extend(std::iter::repeat_n(' ', column));
+                start = (at + 1).min(line.len());
+                first_column = column;
+                pending = None;
+                continue;
+            }
+            match candidates.next() {
+                Some(candidate) => pending = Some(candidate),
+                None => break,
+            }
+        }
+        self.out.push_str(&line[start..]);
+    }
+}
