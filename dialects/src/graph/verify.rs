@@ -109,11 +109,11 @@ fn matrix(tensor: &TensorType, transposed: bool) -> Option<(&[u64], u64, u64)> {
 pub(super) fn cast(module: &Module, op: OpId, diagnostics: &mut Diagnostics) {
     let cast = Cast::wrap(op);
     let types = (tensor(module, cast.input(module)), tensor(module, cast.result(module)));
-    if let (Some(input), Some(result)) = types {
-        if input.shape != result.shape {
-            let message = format!("a cast keeps the shape, {:?} is not {:?}", result.shape, input.shape);
-            diagnostics.push(rule(module, op, message));
-        }
+    if let (Some(input), Some(result)) = types
+        && input.shape != result.shape
+    {
+        let message = format!("a cast keeps the shape, {:?} is not {:?}", result.shape, input.shape);
+        diagnostics.push(rule(module, op, message));
     }
 }
 

@@ -44,10 +44,10 @@ impl Parser<'_> {
         let (span, text) = (self.span(), self.peek_text());
         self.advance();
         let value = self.resolve_alias(text, span)?;
-        if let AliasValue::Attribute(attribute) = &value {
-            if let AttributeKind::Location(location) = attribute.kind() {
-                return Ok(location.clone());
-            }
+        if let AliasValue::Attribute(attribute) = &value
+            && let AttributeKind::Location(location) = attribute.kind()
+        {
+            return Ok(location.clone());
         }
         self.error(ParseCode::BadAttribute, span, format!("`{text}` is no location"))
     }

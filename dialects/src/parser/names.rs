@@ -313,10 +313,11 @@ impl Parser<'_> {
         }
         let mut trivia = leading;
         self.take_trailing(&mut trivia);
-        if let AliasValue::Attribute(attribute) = &value {
-            if matches!(attribute.kind(), crate::ir::AttributeKind::Location(_)) {
-                return Ok(());
-            }
+        // The printer makes the table of locations anew.
+        if let AliasValue::Attribute(attribute) = &value
+            && matches!(attribute.kind(), crate::ir::AttributeKind::Location(_))
+        {
+            return Ok(());
         }
         self.module.aliases.push(Alias { name: name[1..].into(), value, trivia });
         Ok(())

@@ -154,14 +154,10 @@ impl Parser<'_> {
         let token = self.advance();
         let name = &self.token_text(token)[1..];
         let block = self.block_named(name, span);
-        if let Some(entry) = self.blocks.last_mut().and_then(|blocks| blocks.get_mut(name)) {
-            if std::mem::replace(&mut entry.defined, true) {
-                return self.error(
-                    ParseCode::Redefinition,
-                    span,
-                    format!("block `^{name}` is defined twice"),
-                );
-            }
+        if let Some(entry) = self.blocks.last_mut().and_then(|blocks| blocks.get_mut(name))
+            && std::mem::replace(&mut entry.defined, true)
+        {
+            return self.error(ParseCode::Redefinition, span, format!("block `^{name}` is defined twice"));
         }
         self.module.attach_block(region, block);
         self.module.set_block_name(block, Some(name));

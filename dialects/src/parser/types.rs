@@ -176,10 +176,10 @@ impl Parser<'_> {
                 TokenKind::Greater
                 | TokenKind::RightParen
                 | TokenKind::RightSquare
-                | TokenKind::RightBrace => {
-                    if closers.pop() != Some(token.kind) {
-                        return self.error(ParseCode::BadAttribute, self.span(), "unbalanced bracket");
-                    }
+                | TokenKind::RightBrace
+                    if closers.pop() != Some(token.kind) =>
+                {
+                    return self.error(ParseCode::BadAttribute, self.span(), "unbalanced bracket");
                 }
                 TokenKind::End => return self.error(ParseCode::BadAttribute, open, "bracket without end"),
                 _ => {}
