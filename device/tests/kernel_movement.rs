@@ -2,7 +2,7 @@
 //! layouts and scalars they refuse.
 
 use ipu_device::kernels::{
-    BufferMemory, Kernel, KernelCode, KernelEntry, KernelFault, OrderNeed, ScalarValues, ShardLayout,
+    BufferMemory, Family, Kernel, KernelCode, KernelEntry, KernelFault, OrderNeed, ScalarValues, ShardLayout,
 };
 use ipu_device::numerics::{ElementType, Fp8, Overflow, f16, f16_from_f64};
 use ipu_device::orders::{ElementOrder, MatrixShape};
@@ -239,4 +239,32 @@ fn a_refused_access_says_which_bytes_of_which_operand() {
     let fault = kernel.run(&scalars, &mut memory).expect_err("the input is too short");
     let KernelFault::Memory { operand: 1, offset: 0, bytes: 16, .. } = &fault else { panic!("{fault:?}") };
     assert_eq!(fault.to_string(), "access to bytes 0..16 of operand 1: the buffer has 8 bytes");
+}
+
+#[test]
+fn a_kernel_is_chosen_by_what_it_must_do() {
+    let select = |family, operands: &[ShardLayout]| {
+        Kernel::select(family, operands).map(|(kernel, scalars)| (kernel.symbol(), scalars.to_string()))
+    };
+    let shape = MatrixShape::new(16, 64);
+    let left = |element, inner| ShardLayout::new(element, ElementOrder::AmpLeft { inner }, shape);
+    let (half, byte) = (ElementType::F16, ElementType::F143);
+    let regrouped = select(Family::Cast, &[left(byte, 32).scaled(-4), left(half, 16)]);
+    let scalars = "elements = 1024, panel_rows = 16, scale = -4".to_owned();
+    assert_eq!(regrouped, Ok(("cast_f16_f143_panels".to_owned(), scalars)));
+    let kept = select(Family::Cast, &[left(byte, 16), left(half, 16)]);
+    assert_eq!(kept.map(|(symbol, _)| symbol), Ok("cast_f16_f143_flat".to_owned()));
+    let copied = select(Family::Copy, &[left(half, 16), left(half, 16)]);
+    assert_eq!(copied.map(|(symbol, _)| symbol), Ok("copy_u64".to_owned()));
+    let backwards = select(Family::Cast, &[left(half, 16), left(byte, 32)]);
+    assert_eq!(backwards.map_err(|error| error.code), Err(KernelCode::LayoutMismatch));
+    let unknown = select(Family::Reduce, &[left(byte, 32), left(byte, 32), left(byte, 32)]);
+    assert_eq!(unknown.map_err(|error| error.code), Err(KernelCode::UnknownKernel));
+
+    let entry = KernelEntry::of_types(Family::Gemm, &[half, byte, byte]).next().expect("an FP8 GEMM");
+    assert_eq!(entry.name, "gemm_f143_f16");
+    let kernel = Kernel::new(entry, &[64, 16, 16]).expect("in range");
+    let adding = kernel.accumulating().expect("it has one");
+    assert_eq!(adding.symbol(), "gemm_f143_f16_acc_k64_c16_r16");
+    assert_eq!(adding.accumulating(), None);
 }

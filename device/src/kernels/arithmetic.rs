@@ -99,3 +99,41 @@ fn round_to_odd(sum: f64, error: f64) -> f64 {
     }
     if error > 0.0 { sum.next_up() } else { sum.next_down() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_in_place_equals_rounding_to_f16() {
+        for bits in
+            (0..=u32::MAX).step_by(0x1003).chain(0x477f_e000..0x4780_1000).chain(0x387f_f000..0x3880_1000)
+        {
+            let value = f32::from_bits(bits);
+            let (place, half) = (round_to_f16(value), to_f16(f64::from(value)).to_f32());
+            assert!(place.to_bits() == half.to_bits() || place.is_nan() && half.is_nan(), "{bits:08x}");
+        }
+    }
+
+    #[test]
+    fn a_sum_is_rounded_once_however_far_apart_its_terms_are() {
+        let tiny = 2.0_f64.powi(-80);
+        let half_ulp = 2.0_f64.powi(-24);
+        assert_eq!(sum_to_f32(1.0, &[half_ulp]), 1.0, "a tie goes to even");
+        assert_eq!(sum_to_f32(1.0, &[half_ulp, tiny]), 1.0_f32.next_up());
+        assert_eq!(sum_to_f32(1.0, &[tiny, half_ulp, -tiny]), 1.0);
+        assert_eq!(
+            sum_to_f32(1.0, &[2.0_f64.powi(70), tiny, -2.0_f64.powi(70), half_ulp]),
+            1.0_f32.next_up()
+        );
+        assert_eq!(add_to_f32(1.0_f32.next_up(), half_ulp), 1.0_f32.next_up().next_up());
+        assert_eq!(sum_to_f32(-0.0, &[-0.0]).to_bits(), 0);
+        assert!(sum_to_f32(0.0, &[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn subnormal_f32_results_are_flushed() {
+        assert_eq!(add_to_f32(0.0, f64::from(f32::MIN_POSITIVE) / 2.0), 0.0);
+        assert_eq!(add_to_f32(0.0, f64::from(f32::MIN_POSITIVE)), f32::MIN_POSITIVE);
+    }
+}

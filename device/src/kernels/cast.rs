@@ -10,8 +10,8 @@ use super::arithmetic::{flush, to_f16, to_f32};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
-    Behaviour, Call, Constants, KernelCode, KernelEntry, KernelError, KernelFault, KernelMemory, OperandSpec,
-    OrderNeed, Role, ScalarSpec, ShardLayout,
+    Behaviour, Call, Constants, Family, KernelCode, KernelEntry, KernelError, KernelFault, KernelMemory,
+    OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 use crate::assumptions::F16_OVERFLOW;
 use crate::memory_map::{MemoryClass, WORKERS};
@@ -236,6 +236,7 @@ macro_rules! cast_entries {
      panels { $($panels:ident $panels_symbol:literal $panels_to:ident;)* }) => {
         $(static $flat: KernelEntry = KernelEntry {
             name: $symbol,
+            family: Family::Cast,
             doc: FLAT_DOC,
             constants: &[],
             operands: &operands(ElementType::$from, ElementType::$to),
@@ -248,6 +249,7 @@ macro_rules! cast_entries {
         };)*
         $(static $panels: KernelEntry = KernelEntry {
             name: $panels_symbol,
+            family: Family::Cast,
             doc: PANELS_DOC,
             constants: &[],
             operands: &operands(ElementType::F16, ElementType::$panels_to),

@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
-    Behaviour, Call, Constants, KernelCode, KernelEntry, KernelError, KernelFault, KernelMemory, OperandSpec,
-    OrderNeed, Role, ScalarSpec, ShardLayout,
+    Behaviour, Call, Constants, Family, KernelCode, KernelEntry, KernelError, KernelFault, KernelMemory,
+    OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 use crate::memory_map::{MemoryClass, WORKERS};
 use crate::units::Bytes;
@@ -186,6 +186,7 @@ macro_rules! copy_entries {
     ($($plain:ident $symbol:literal $elements:literal, $strided:ident $strided_symbol:literal $row:literal, $width:literal;)*) => {
         $(static $plain: KernelEntry = KernelEntry {
             name: $symbol,
+            family: Family::Copy,
             doc: concat!("Copies units of ", $width, " bytes, as they lie."),
             constants: &[],
             operands: &operands($width),
@@ -198,6 +199,7 @@ macro_rules! copy_entries {
         };
         static $strided: KernelEntry = KernelEntry {
             name: $strided_symbol,
+            family: Family::StridedCopy,
             doc: concat!("Copies rows of units of ", $width, " bytes; strides count units. All rows are read before \
                          one is written."),
             constants: &[],
@@ -222,6 +224,7 @@ copy_entries! {
 
 static FILL_ZERO: KernelEntry = KernelEntry {
     name: "fill_zero_u64",
+    family: Family::Fill,
     doc: "Clears `6 * dwords_per_worker + remainder_workers` double words.",
     constants: &[],
     operands: &[operand("output", Role::Output, 8)],

@@ -16,6 +16,26 @@ pub const FIRST_ARGUMENT_REGISTER: u8 = 2;
 /// Number of the last register that can hold an argument: m9.
 pub const LAST_ARGUMENT_REGISTER: u8 = 9;
 
+/// What a kernel is for. Callers choose kernels by family and operand types, never by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// Matrix product; an entry that overwrites names the one that accumulates.
+    Gemm,
+    /// Conversion between element types.
+    Cast,
+    /// Copy of consecutive bytes.
+    Copy,
+    /// Copy of rows at strides.
+    StridedCopy,
+    /// Zero fill.
+    Fill,
+    /// Change of element order.
+    Rearrange,
+    /// Sum of partial results.
+    Reduce,
+}
+
 /// How a kernel uses an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -214,6 +234,8 @@ impl fmt::Display for ShardLayout {
 pub struct KernelEntry {
     /// The symbol without constants.
     pub name: &'static str,
+    /// What it is for.
+    pub family: Family,
     /// What it does, its arithmetic and the source of its cost, in Markdown.
     pub doc: &'static str,
     /// Compile-time constants, in the order of the symbol.
@@ -273,6 +295,19 @@ impl KernelEntry {
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         super::entries().find(|entry| entry.name == name)
+    }
+
+    /// The entries of a family whose operands have these element types, in operand order, in registry order.
+    /// Entries that accumulate come after those that overwrite; an operand of any type matches.
+    pub fn of_types(family: Family, elements: &[ElementType]) -> impl Iterator<Item = &'static Self> {
+        super::entries().filter(move |entry| {
+            let fits = |(spec, element): (&OperandSpec, &ElementType)| {
+                spec.element.is_none_or(|own| own == *element)
+            };
+            entry.family == family
+                && entry.operands.len() == elements.len()
+                && entry.operands.iter().zip(elements).all(fits)
+        })
     }
 
     /// The form of its symbols, such as `gemm_f16_f16_k<K block>_c<columns>_r<rows>`.

@@ -10,8 +10,8 @@ use super::arithmetic::{add_to_f32, flush, round_to_f16, sum_to_f32, to_f16};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
-    Behaviour, Call, ClassNeed, ConstantSpec, Constants, KernelEntry, KernelError, KernelFault, KernelMemory,
-    OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
+    Behaviour, Call, ClassNeed, ConstantSpec, Constants, Family, KernelEntry, KernelError, KernelFault,
+    KernelMemory, OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 use crate::assumptions::{AMP_INNER_ROUNDING, AmpInnerRounding};
 use crate::memory_map::MemoryClass;
@@ -413,6 +413,7 @@ macro_rules! gemm_entries {
     (@one $name:ident, $symbol:expr, $accumulating:expr, $operand:ident, $partial:ident, $accumulate:literal, $scalars:expr) => {
         static $name: KernelEntry = KernelEntry {
             name: $symbol,
+            family: Family::Gemm,
             doc: DOC,
             constants: &constants(32 / ElementType::$operand.bytes()),
             operands: &operands(ElementType::$operand, ElementType::$partial, $accumulate),

@@ -39,8 +39,8 @@ use crate::units::{Bytes, Cycles};
 
 pub(crate) use entry::Behaviour;
 pub use entry::{
-    ClassNeed, ConstantSpec, FIRST_ARGUMENT_REGISTER, KernelEntry, LAST_ARGUMENT_REGISTER, OperandSpec,
-    OrderNeed, Role, ScalarSpec, ShardLayout,
+    ClassNeed, ConstantSpec, FIRST_ARGUMENT_REGISTER, Family, KernelEntry, LAST_ARGUMENT_REGISTER,
+    OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 pub use error::{KernelCode, KernelError, KernelFault};
 pub use memory::{BufferMemory, KernelMemory};
@@ -176,6 +176,37 @@ impl Kernel {
         let scalars = ScalarValues::from_values(entry, &scalars)?;
         kernel.extents(&scalars)?;
         Ok((kernel, scalars))
+    }
+
+    /// The cheapest kernel of a family, by calibrated price in standard memory, that works on operands with these
+    /// layouts; among equals the first of the registry.
+    ///
+    /// # Errors
+    /// The first mismatch of the last entry with these element types, or [`KernelCode::UnknownKernel`] if no entry
+    /// has them.
+    pub fn select(family: Family, operands: &[ShardLayout]) -> Result<(Self, ScalarValues), KernelError> {
+        let elements: SmallVec<[_; 4]> = operands.iter().map(|layout| layout.element).collect();
+        let names: Vec<&str> = elements.iter().map(|element| element.name()).collect();
+        let message = format!("no kernel of family {family:?} takes operands of types {}", names.join(", "));
+        let mut failure = KernelError::new(KernelCode::UnknownKernel, message);
+        let mut best: Option<(Cycles, Self, ScalarValues)> = None;
+        for entry in KernelEntry::of_types(family, &elements) {
+            let bound = Self::bind(entry, operands)
+                .and_then(|(kernel, scalars)| Ok((kernel.cycles(&scalars, &[])?, kernel, scalars)));
+            match bound {
+                Ok(found) if best.as_ref().is_none_or(|(cycles, ..)| found.0 < *cycles) => best = Some(found),
+                Ok(_) => {}
+                Err(error) => failure = error,
+            }
+        }
+        best.map(|(_, kernel, scalars)| (kernel, scalars)).ok_or(failure)
+    }
+
+    /// The kernel with the same constants that adds to its output, where there is one.
+    #[must_use]
+    pub fn accumulating(&self) -> Option<Self> {
+        let entry = KernelEntry::find(self.entry.accumulating?)?;
+        Self::new(entry, &self.constants).ok()
     }
 
     /// The symbol.

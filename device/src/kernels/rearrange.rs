@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
-    Behaviour, Call, ConstantSpec, Constants, KernelCode, KernelEntry, KernelError, KernelFault,
+    Behaviour, Call, ConstantSpec, Constants, Family, KernelCode, KernelEntry, KernelError, KernelFault,
     KernelMemory, OperandSpec, OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 use crate::memory_map::MemoryClass;
@@ -177,6 +177,7 @@ macro_rules! rearrange_entries {
     ($($name:ident $symbol:literal $packed:ident $direction:ident $constants:expr, $doc:expr;)*) => {
         $(static $name: KernelEntry = KernelEntry {
             name: $symbol,
+            family: Family::Rearrange,
             doc: $doc,
             constants: $constants,
             operands: OPERANDS,

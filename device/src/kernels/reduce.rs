@@ -9,8 +9,8 @@ use super::arithmetic::{add_to_f32, flush, to_f16};
 use super::entry::UncheckedScalars;
 use super::memory::read_operand;
 use super::{
-    Behaviour, Call, Constants, KernelEntry, KernelError, KernelFault, KernelMemory, OperandSpec, OrderNeed,
-    Role, ScalarSpec, ShardLayout,
+    Behaviour, Call, Constants, Family, KernelEntry, KernelError, KernelFault, KernelMemory, OperandSpec,
+    OrderNeed, Role, ScalarSpec, ShardLayout,
 };
 use crate::memory_map::{MemoryClass, WORKERS};
 use crate::numerics::ElementType;
@@ -114,6 +114,7 @@ macro_rules! reduce_entries {
     ($($name:ident $symbol:literal $element:ident $multiple:literal;)*) => {
         $(static $name: KernelEntry = KernelEntry {
             name: $symbol,
+            family: Family::Reduce,
             doc: DOC,
             constants: &[],
             operands: &operands(ElementType::$element),

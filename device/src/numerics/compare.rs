@@ -140,3 +140,56 @@ pub fn ulp_distance_f32(a: f32, b: f32) -> Option<u64> {
     };
     (!a.is_nan() && !b.is_nan()).then(|| place(a).abs_diff(place(b)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOSE: Tolerance = Tolerance { absolute: 0.5, relative: 0.25 };
+
+    #[test]
+    fn non_finite_references_need_the_same_kind() {
+        let (nan, infinite) = (f64::NAN, f64::INFINITY);
+        for (reference, actual, accepted) in [
+            (nan, nan, true),
+            (nan, 0.0, false),
+            (0.0, nan, false),
+            (infinite, infinite, true),
+            (infinite, -infinite, false),
+            (infinite, 65_504.0, false),
+            (65_504.0, infinite, false),
+            (4.0, 5.5, true),
+            (4.0, 5.6, false),
+            (-4.0, -2.5, true),
+        ] {
+            assert_eq!(LOOSE.accepts(reference, actual), accepted, "{reference} {actual}");
+        }
+        assert!(Tolerance::EXACT.accepts(0.0, -0.0) && !Tolerance::EXACT.accepts(1.0, 1.0 + f64::EPSILON));
+    }
+
+    #[test]
+    fn mismatches_come_in_the_order_asked_for() {
+        let reference = [0.0, 1.0, 2.0, f64::NAN];
+        let actual = [9.0, 1.25, 7.0, f64::NAN];
+        let verdict = compare(&reference, &actual, LOOSE, [3, 2, 1, 0], 1);
+        assert_eq!((verdict.elements, verdict.mismatches, verdict.passed()), (4, 2, false));
+        assert_eq!(verdict.first, [Mismatch { index: 2, reference: 2.0, actual: 7.0, error: 5.0 }]);
+        assert_eq!((verdict.max_abs_error, verdict.max_abs_error_index), (9.0, Some(0)));
+        assert_eq!(verdict.mean_abs_error, (0.0 + 5.0 + 0.25 + 9.0) / 4.0);
+    }
+
+    #[test]
+    fn a_missing_element_is_a_mismatch() {
+        let verdict = compare(&[f64::NAN], &[], Tolerance::EXACT, [0, 1], 8);
+        assert_eq!((verdict.mismatches, verdict.max_abs_error), (2, f64::INFINITY));
+    }
+
+    #[test]
+    fn distances_count_representable_values() {
+        assert_eq!(ulp_distance_f16(f16::from_bits(0x8000), f16::from_bits(0)), Some(0));
+        assert_eq!(ulp_distance_f16(f16::from_bits(0x8001), f16::from_bits(2)), Some(3));
+        assert_eq!(ulp_distance_f16(f16::NAN, f16::ONE), None);
+        assert_eq!(ulp_distance_f32(1.0, 1.0_f32.next_up()), Some(1));
+        assert_eq!(ulp_distance_f32(-1.0, 1.0), Some(2 * u64::from(1.0_f32.to_bits())));
+    }
+}
