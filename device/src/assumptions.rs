@@ -158,4 +158,10 @@ pub const ALL: &[Assumption] = &[
         sources: "the IPU1 boot program clears it at the start and the autoloader before the load; measured for the \
                  latter only",
     },
+    Assumption {
+        name: "worker-seeds",
+        choice: "programs that draw no random numbers leave worker register 7 and the random seed at reset",
+        sources: "the peer's start-up always sets both from the physical tile id; register 7 is in no table and nothing \
+                  of ours reads it; like tiles then keep equal images and are simulated once",
+    },
 ];

@@ -16,6 +16,7 @@ pub mod orders;
 pub mod package;
 pub mod runtime;
 pub mod simulator;
+pub mod supervisor;
 pub mod topology;
 pub mod units;
 

@@ -1,7 +1,8 @@
 //! The tiles' side of the host protocol: packets, batches, roles, programs, tables.
 //!
-//! Host and tiles move data in *batches*: at most 4,096 bytes a tile, each tile's bytes in a slot of its own. A batch is two host syncs, entry and completion, that all 1,472 tiles take part in. A *target* asks for or sends
-//! its bytes with packets; its *owner* (row 0 of the same column and half) announces it with a request bitmap.
+//! Host and tiles move data in *batches*: at most 4,096 bytes a tile, each tile's bytes in a slot of its own. A batch
+//! is two host syncs, entry and completion, that all 1,472 tiles take part in. A *target* asks for or sends its bytes
+//! with packets; its *owner* (row 0 of the same column and half) announces it with a request bitmap.
 //!
 //! | module | holds |
 //! |---|---|

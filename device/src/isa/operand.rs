@@ -62,6 +62,11 @@ register_names!(
     M15 = 15
 );
 
+impl FloatRegister {
+    /// The first register of the arithmetic file.
+    pub const A0: Self = Self(0);
+}
+
 /// How an operand maps to its field and how text shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperandKind {

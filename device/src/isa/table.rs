@@ -157,6 +157,9 @@ instruction_table! {
     /// Writes a control register of the upper space, numbered from its start.
     Uput = "uput" Worker Vectors words 1 mask 0xff0fff00 value 0x51008000
         { control: u32 = Unsigned [0 + 8], source: FloatRegister = FloatRegister [20 + 4] }
+    /// Loads the double word at base + delta + 8 x offset into a register pair.
+    Ld64 = "ld64" Worker Vectors words 1 mask 0xff000000 value 0x09000000
+        { destination: FloatRegister = FloatPair [16 + 4], base: Register = Register [20 + 4], delta: Register = Register [12 + 4], offset: u32 = Unsigned [0 + 12] }
     /// Draws 64 random bits into a register pair.
     Urand64 = "urand64" Worker Vectors words 1 mask 0xffffff0f value 0x50000100
         { destination: FloatRegister = FloatPair [4 + 4] }

@@ -120,6 +120,16 @@ impl Worker {
                     .map_err(|error| Fault::memory(tile, error, "load of a worker"))?;
                 self.registers.set(destination, value);
             }
+            // Arithmetic registers are not modelled; the bytes must be there all the same.
+            Instruction::Ld64 { base, delta, offset, .. } => {
+                let address =
+                    self.registers.get(base).wrapping_add(self.registers.get(delta)).wrapping_add(8 * offset);
+                for half in [address, address.wrapping_add(4)] {
+                    memory
+                        .word(Address(half))
+                        .map_err(|error| Fault::memory(tile, error, "load of a worker"))?;
+                }
+            }
             Instruction::RptImmediate { count, body_minus_1 } => {
                 // A body is a run of 8-byte bundles; repeating it zero times skips it.
                 let first = self.program_counter.wrapping_add(4);
