@@ -42,7 +42,7 @@ pub use device_transport::{DEVICE_NODE, DeviceTransport};
 pub use error::{RuntimeCode, RuntimeError};
 pub use lock::DeviceLock;
 pub use machine::{HostAccessError, HostMemory, Machine, MachineFault, MachineState};
-pub use run::{INITIALIZE, RUN, RunInputs, RunOutputs, run_package};
+pub use run::{RunInputs, RunOutputs, run_package};
 pub use session::HostSession;
 pub use simulated::SimulatedTransport;
 pub use transport::{Request, Transport};

@@ -1,5 +1,6 @@
 //! The whole life of a run, the same on every transport.
 
+use crate::host_exchange::batches::{INITIALIZE, RUN};
 use crate::package::Package;
 
 use super::boot_program::BootProgram;
@@ -7,11 +8,6 @@ use super::configuration::Configuration;
 use super::device::Device;
 use super::error::RuntimeError;
 use super::transport::Transport;
-
-/// Name of the call that loads the weights.
-pub const INITIALIZE: &str = "initialize";
-/// Name of the call of one invocation.
-pub const RUN: &str = "run";
 
 /// What goes in. All bytes are in the order of the package's bindings, each in its tiles' storage order.
 #[derive(Debug, Clone, Copy)]
