@@ -401,3 +401,68 @@ fn every_tile_can_be_reached_from_every_row_of_the_chip() {
         }
     }
 }
+
+/// A transfer among the first ten logical tiles, in rows 0 to 4: source, set of receivers, delay beyond the earliest
+/// start, words, whether paired.
+type Draft = (u16, u16, i64, u32, bool);
+
+fn drafted(&(source, receivers, delay, words, paired): &Draft, index: u32) -> Option<Transfer> {
+    let chosen = (0..10).map(LogicalTile).filter(|tile| {
+        let bit = if paired { tile.0 & !1 } else { tile.0 };
+        receivers >> bit & 1 == 1 && tile.0 != source && (!paired || tile.0 / 2 != source / 2)
+    });
+    let tiles: Vec<PhysicalTile> = chosen.map(LogicalTile::physical).collect();
+    let source = LogicalTile(source).physical();
+    let words = Words(if paired { 2 * words } else { words });
+    let address = Address(0x64000 + 0x1000 * index);
+    (!tiles.is_empty()).then(|| Transfer {
+        source,
+        start: earliest_start(source, tiles.iter().copied()) + Event(delay),
+        words,
+        source_address: Address(0x60000 + 8 * (index % 7)),
+        width: if paired { ItemWidth::Paired64 } else { ItemWidth::Word32 },
+        receivers: tiles.iter().map(|&tile| Receiver::whole(tile, address, words)).collect(),
+    })
+}
+
+fn legal(transfers: &[Transfer]) -> Option<Vec<Timeline>> {
+    let mut builder = TimelineBuilder::new();
+    for transfer in transfers {
+        builder.add(transfer);
+    }
+    builder.finish().ok()
+}
+
+proptest::proptest! {
+    /// Whatever passes the rules encodes to rows that the independent reader finds to do what the schedule says, and
+    /// the compact row is never the longer one.
+    #[test]
+    fn legal_phases_encode_to_rows_that_do_what_the_schedule_says(
+        drafts in proptest::collection::vec((0..10_u16, 1..1024_u16, 0..500_i64, 1..120_u32, proptest::bool::weighted(0.2)), 1..30)
+    ) {
+        let mut transfers: Vec<Transfer> = Vec::new();
+        for (index, draft) in (0..).zip(&drafts) {
+            let Some(transfer) = drafted(draft, index) else { continue };
+            transfers.push(transfer);
+            if legal(&transfers).is_none() {
+                transfers.pop();
+            }
+        }
+        for timeline in legal(&transfers).unwrap_or_default() {
+            let encoded = |encoding| match encode_row(&timeline, encoding) {
+                Ok(row) => Some(words(&row)),
+                Err(error) => {
+                    assert_eq!(error.code, ipu_device::exchange::ScheduleCode::UnalignedDoubleControl);
+                    None
+                }
+            };
+            let (reference, compact) = (encoded(RowEncoding::Reference), encoded(RowEncoding::Compact));
+            for row in [&reference, &compact].into_iter().flatten() {
+                check_row(timeline.tile, row, &transfers, Address(0)).expect("the row does what the schedule says");
+            }
+            if let (Some(reference), Some(compact)) = (reference, compact) {
+                proptest::prop_assert!(compact.len() <= reference.len());
+            }
+        }
+    }
+}
