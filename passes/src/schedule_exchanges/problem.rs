@@ -1,6 +1,6 @@
 //! One exchange phase as columns: what has to move, without times.
 //!
-//! A transfer is 36 bytes, a receiver 12. All transfers of a phase are independent: every source is read as it
+//! A transfer is 32 bytes, a receiver 12. All transfers of a phase are independent: every source is read as it
 //! was at phase entry, which the overlap rules of the exchange dialect guarantee.
 
 use std::fmt;
@@ -98,6 +98,9 @@ pub struct Transfer {
     /// Item width.
     pub width: Width,
 }
+
+// A unicast, receiver included, stays within 64 bytes.
+const _: () = assert!(size_of::<Transfer>() == 32 && size_of::<Receiver>() == 12);
 
 /// One destination of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -97,6 +97,9 @@ pub fn schedule_phase(problem: &Problem, options: &ScheduleOptions) -> Result<Sc
     Ok(Schedule { messages, origins, sends, horizons: best.horizons, separate, statistics })
 }
 
+/// Messages above which only the orders that help irregular phases are tried: each trial costs seconds there.
+const LARGE_PHASE: usize = 200_000;
+
 /// The shortest of all variants; the first of equals.
 fn run_portfolio(
     problem: &Problem,
@@ -110,7 +113,11 @@ fn run_portfolio(
     let unicast = problem.transfers.iter().all(|transfer| transfer.receivers == 1);
     let others = [Variant::GivenOrder, Variant::RankSum, Variant::SplitMulticasts];
     let refits = std::iter::repeat_n(Variant::Refit, options.refits as usize);
+    let large = problem.transfers.len() > LARGE_PHASE;
     for candidate in others.into_iter().chain(refits) {
+        if large && matches!(candidate, Variant::RankSum | Variant::Refit) {
+            continue;
+        }
         let target =
             if unicast || !options.split_multicasts { bound.single_send_events } else { bound.events };
         if best.length <= target {
