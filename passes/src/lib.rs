@@ -4,3 +4,4 @@ pub mod manager;
 pub mod optimize_exchanges;
 pub mod place_storage;
 pub mod schedule_exchanges;
+pub mod select_plans;

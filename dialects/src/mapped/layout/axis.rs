@@ -12,6 +12,10 @@ pub struct AxisSplit {
     extent: u32,
     grain: u32,
     parts: u32,
+    /// Units of a small part.
+    small: u32,
+    /// Parts that hold one unit more.
+    large: u32,
 }
 
 impl AxisSplit {
@@ -19,7 +23,9 @@ impl AxisSplit {
     /// count counts as one.
     #[must_use]
     pub fn new(extent: u32, grain: u32, parts: u32) -> Self {
-        Self { extent, grain: grain.max(1), parts: parts.max(1) }
+        let (grain, parts) = (grain.max(1), parts.max(1));
+        let units = extent.div_ceil(grain);
+        Self { extent, grain, parts, small: units / parts, large: units % parts }
     }
 
     /// Elements of the axis.
@@ -43,24 +49,24 @@ impl AxisSplit {
     /// Units of the axis, the last one possibly padded.
     #[must_use]
     pub fn units(self) -> u32 {
-        self.extent.div_ceil(self.grain)
+        self.small * self.parts + self.large
     }
 
     /// Parts that hold one unit more than the others; they come first. Zero for an even split.
     #[must_use]
     pub fn large_parts(self) -> u32 {
-        self.units() % self.parts
+        self.large
     }
 
     /// Units of `part`.
     #[must_use]
     pub fn units_of(self, part: u32) -> u32 {
-        self.units() / self.parts + u32::from(part < self.large_parts())
+        self.small + u32::from(part < self.large)
     }
 
     /// First unit of `part`; for `part == parts` the unit count.
     fn first_unit(self, part: u32) -> u32 {
-        part * (self.units() / self.parts) + part.min(self.large_parts())
+        part * self.small + part.min(self.large)
     }
 
     /// First element of `part`, not clipped to the extent.
@@ -91,14 +97,14 @@ impl AxisSplit {
     /// Whether all parts hold the same number of units.
     #[must_use]
     pub fn is_even(self) -> bool {
-        self.large_parts() == 0
+        self.large == 0
     }
 
     /// The part that holds element `index`, and the element's place in it. `index` may lie in the padding.
     #[must_use]
     pub fn locate(self, index: u32) -> (u32, u32) {
         let unit = index / self.grain;
-        let (small, large) = (self.units() / self.parts, self.large_parts());
+        let (small, large) = (self.small, self.large);
         let in_large = large * (small + 1);
         let part = match unit.checked_sub(in_large) {
             None => unit / (small + 1),
