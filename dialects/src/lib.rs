@@ -18,7 +18,9 @@ pub mod printer;
 pub mod registry;
 pub mod source;
 pub mod spelling;
+pub mod verifier;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use ir::Module;
 pub use registry::Registry;
+pub use verifier::{Verified, VerifyOptions, verify};

@@ -18,3 +18,5 @@ pub const MAX_RESULT_GROUP: u64 = 1 << 16;
 pub const MAX_TILE_SET: usize = 1472;
 /// Sources that a fused location keeps; the rest is dropped.
 pub const MAX_FUSED_LOCATIONS: usize = 8;
+/// Members of a family.
+pub const MAX_FAMILY_MEMBERS: u64 = 1 << 22;

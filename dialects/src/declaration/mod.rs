@@ -114,6 +114,8 @@ pub enum Trait {
     NoTerminator,
     /// Results without a written type have the type of the first operand.
     SameType,
+    /// Its symbol references name things outside the IR, such as kernels; its `verify` looks them up.
+    ForeignSymbols,
     /// Has a signature: `function_type`, and a body whose entry arguments agree with it.
     FunctionLike,
 }

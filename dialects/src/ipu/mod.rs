@@ -1,14 +1,23 @@
 //! The op-less dialect `ipu`: types, attributes and notations that all levels share.
 
+mod address;
 pub mod affine;
 pub mod data;
+pub mod family;
 pub mod float8;
 mod origin;
+mod tiles;
 
+#[cfg(test)]
+mod tests;
+
+pub use address::Addresses;
 pub use affine::{AffineError, AffineExpr};
 pub use data::{Iota, Normal, Npy};
+pub use family::{Family, PerMember, Slice, parse_expr, parse_ids, print_ids};
 pub use float8::{F143, F152};
 pub use origin::OriginAttribute;
+pub use tiles::TileSet;
 
 use crate::declaration::{Dialect, ValueDeclaration};
 
@@ -38,6 +47,16 @@ pub static DIALECT: Dialect = Dialect {
         ),
         ValueDeclaration::attribute::<Iota>("test data 0, 1, 2, ...", "In row-major order.", ""),
         ValueDeclaration::attribute::<Npy>("test data from a NumPy file", "", "`<` string `>`"),
+        ValueDeclaration::attribute::<TileSet>(
+            "an ordered set of logical tiles",
+            "Items are tiles or half-open ranges with an optional step. Inside op syntax only the brackets are written.",
+            "`<` `[` (int | int `:` int (`:` int)?),* `]` `>`",
+        ),
+        ValueDeclaration::attribute::<Addresses>(
+            "where a buffer stands",
+            "One address for all tiles of the buffer, or one by group. Inside op syntax the brackets `<>` are not written.",
+            "`<` (int | `{` (tile-set `=` int),* `}`) `>`",
+        ),
         ValueDeclaration::attribute::<OriginAttribute>(
             "what an op was made for",
             "The path of a graph op and the passes it went through; stands as the metadata of a fused location.",
