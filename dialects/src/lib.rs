@@ -24,3 +24,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use ir::Module;
 pub use registry::Registry;
 pub use verifier::{Verified, VerifyOptions, verify};
+
+#[cfg(test)]
+#[allow(unreachable_pub)]
+mod tests;

@@ -86,3 +86,22 @@ impl Registry {
         self.dialects.iter().flat_map(|dialect| dialect.attributes).map(|attribute| attribute.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declaration::{dialect_markdown, hover};
+
+    #[test]
+    fn every_declaration_compiles_and_is_documented() {
+        let registry = Registry::standard();
+        for dialect in registry.dialects() {
+            assert!(dialect_markdown(dialect).starts_with(&format!("# Dialect `{}`", dialect.name)));
+            for op in dialect.ops {
+                assert_eq!(op.name.split('.').next(), Some(dialect.name));
+                assert_eq!((op.compiled)().elements.is_empty(), op.format.is_empty(), "{}", op.name);
+                assert!(hover(op).contains(op.summary));
+            }
+        }
+    }
+}

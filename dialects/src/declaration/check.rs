@@ -93,8 +93,17 @@ pub fn region_access(module: &Module, op: OpId, name: &str) -> RegionId {
 }
 
 /// Checks a declared op against its declaration: numbers and types of operands and results, regions, successors,
-/// attributes. An undeclared op passes. Reports what is wrong and says whether all is well.
+/// attributes. An undeclared op passes. Reports what is wrong and says whether the accessors are total; an attribute
+/// that the op does not have is reported and does not matter for that.
 pub fn check_op(module: &Module, op: OpId, diagnostics: &mut Diagnostics) -> bool {
+    let well_formed = check_parts(module, op, diagnostics);
+    if let Some(declaration) = module.declaration(op) {
+        Checker { module, op, declaration, diagnostics }.unknown_attributes();
+    }
+    well_formed
+}
+
+fn check_parts(module: &Module, op: OpId, diagnostics: &mut Diagnostics) -> bool {
     let Some(declaration) = module.declaration(op) else { return true };
     let before = diagnostics.error_count();
     let mut checker = Checker { module, op, declaration, diagnostics };
@@ -110,9 +119,9 @@ pub fn check_op(module: &Module, op: OpId, diagnostics: &mut Diagnostics) -> boo
     diagnostics.error_count() == before
 }
 
-/// Whether [`check_op`] passes, without the reports.
+/// Whether accessors are total on `op`, without reports.
 pub(crate) fn is_well_formed(module: &Module, op: OpId) -> bool {
-    check_op(module, op, &mut Diagnostics::new())
+    check_parts(module, op, &mut Diagnostics::new())
 }
 
 struct Checker<'a> {
@@ -181,7 +190,10 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        for &(key, _) in module.attributes(op) {
+    }
+
+    fn unknown_attributes(&mut self) {
+        for &(key, _) in self.module.attributes(self.op) {
             self.unknown_attribute(key);
         }
     }

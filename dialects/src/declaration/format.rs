@@ -115,7 +115,13 @@ impl Compiler {
             if top_level_colon {
                 elements.push(Element::Wrap);
             }
-            elements.push(self.element());
+            let element = self.element();
+            let ambiguous = matches!(element, Element::Region(_))
+                && matches!(elements.last(), Some(Element::AttributeDictionary(false)));
+            if ambiguous {
+                self.bug("`attr-dict` before a region must be `attr-dict-with-keyword`");
+            }
+            elements.push(element);
             if self.eat("^") {
                 anchor = Some(elements.len() - 1);
             }

@@ -42,12 +42,12 @@ fn a_scale_out_of_range_is_refused() {
 
 #[test]
 fn tile_sets_keep_order_and_refuse_repeats() {
-    let set = whole("[4:6, 0, 8:13:2]", |parser| TileSet::parse_notation(parser)).expect("a tile set");
+    let set = whole("[4:6, 0, 8:13:2]", TileSet::parse_notation).expect("a tile set");
     assert_eq!(set.iter().map(|tile| tile.0).collect::<Vec<_>>(), [4, 5, 0, 8, 10, 12]);
     assert_eq!(set.position(LogicalTile(10)), Some(4));
     assert!(set.contains(LogicalTile(12)) && !set.contains(LogicalTile(11)));
     for bad in ["[0:4, 3]", "[]", "[4:4]", "[0:1473]", "[-1]", "[0:4:0]"] {
-        let error = whole(bad, |parser| TileSet::parse_notation(parser)).expect_err(bad);
+        let error = whole(bad, TileSet::parse_notation).expect_err(bad);
         assert!(error.contains("E0503"), "{bad}: {error}");
     }
 }
@@ -55,7 +55,7 @@ fn tile_sets_keep_order_and_refuse_repeats() {
 #[test]
 fn addresses_are_found_by_tile() {
     let text = "{[0:2] = 0x60000, [2:4] = 0x64000}";
-    let addresses = whole(text, |parser| Addresses::parse_notation(parser)).expect("addresses");
+    let addresses = whole(text, Addresses::parse_notation).expect("addresses");
     assert_eq!(addresses.on(LogicalTile(3)), Some(Address(0x64000)));
     assert_eq!(addresses.on(LogicalTile(4)), None);
 }

@@ -240,16 +240,22 @@ impl<'s> Parser<'s> {
                 Diagnostic::error(ParseCode::Unexpected, place, format!("expected {what}, found {found}"))
             }
         };
+        let error = self.explain_exponent(error);
+        self.report(error)
+    }
+
+    /// `1e5` is a number and a word: says so.
+    pub(super) fn explain_exponent(&self, error: Diagnostic) -> Diagnostic {
+        let token = self.peek();
         let glued = token.start == self.last_end
             && token.kind == TokenKind::Word
             && self.position > 0
             && self.token_at(self.position - 1).kind == TokenKind::Decimal;
-        let error = if glued && self.peek_text().starts_with(['e', 'E']) {
+        if glued && self.peek_text().starts_with(['e', 'E']) {
             error.note("a float needs a point before its exponent, as in `1.0e5`")
         } else {
             error
-        };
-        self.report(error)
+        }
     }
 
     fn end_span(&self) -> Span {

@@ -93,7 +93,9 @@ impl Parser<'_> {
             let previous = self.token_at(position - 1);
             let between = self.text.get(previous.end as usize..token.start as usize).unwrap_or("");
             let starts = match token.kind {
-                TokenKind::Percent | TokenKind::String | TokenKind::Caret => true,
+                TokenKind::Percent | TokenKind::String | TokenKind::UnterminatedString | TokenKind::Caret => {
+                    true
+                }
                 TokenKind::Hash | TokenKind::Bang => self.token_at(position + 1).kind == TokenKind::Equal,
                 TokenKind::Word => self.token_text(token).contains('.'),
                 _ => false,
@@ -213,7 +215,7 @@ impl Parser<'_> {
             self.advance();
             return self.parse_declared(declaration, span);
         }
-        let mut error = self.unknown_op(word, span);
+        let mut error = self.explain_exponent(self.unknown_op(word, span));
         if self.allow_unregistered {
             error = error.note(format!("an undeclared op is written in generic form, `\"{word}\"(...)`"));
         }

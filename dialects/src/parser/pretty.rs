@@ -229,7 +229,7 @@ impl Parser<'_> {
     }
 
     fn parse_types(&mut self, arity: Arity) -> ParseResult<Vec<Type>> {
-        if arity != Arity::One && !self.at_type() {
+        if arity != Arity::One && !self.at_type() && !self.at(TokenKind::Word) {
             return Ok(Vec::new());
         }
         let mut types = vec![self.parse_type()?];

@@ -99,7 +99,7 @@ impl Parser<'_> {
             };
             if rest.as_bytes().get(digits) != Some(&b'x') {
                 self.seek(span.start + digits as u32);
-                return self.unexpected("`x` after a dimension, as in `4x8xf16`");
+                return self.unexpected("`x` right behind a dimension, as in `4x8xf16`");
             }
             shape.push(length);
             if shape.len() > MAX_RANK {

@@ -1,0 +1,96 @@
+//! What the verifier refuses.
+
+use super::module;
+use crate::verifier::{VerifyOptions, verify};
+
+fn faults(text: &str) -> String {
+    let module = module(text);
+    match verify(&module, VerifyOptions::default()) {
+        Ok(_) => String::new(),
+        Err(diagnostics) => diagnostics.render(&module.sources),
+    }
+}
+
+#[test]
+fn sound_texts_pass() {
+    assert_eq!(faults("%i = test.index 1\ntest.counted %i as %k {\n  test.take %k, %i\n}\n"), "");
+    let blocks = "%i = test.index 1\ntest.flow {\n  %x = test.index 2\n  test.jump ^b\n^b:\n  test.take %x, %i\n  test.stop\n}";
+    assert_eq!(faults(blocks), "");
+}
+
+#[test]
+fn structure_is_checked() {
+    insta::assert_snapshot!(faults("\"test.take\"(%i) : (index) -> ()\n%i = test.index 1"), @r##"
+        t.ir:1:1: error[V0201]: `%i` is used where it is not defined
+          | "test.take"(%i) : (index) -> ()
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = t.ir:2:1: defined here
+        "##);
+    insta::assert_snapshot!(faults("test.flow {\n  test.tagged | 1\n}\ntest.flow {\n  test.stop\n  test.stop\n}"), @r##"
+        t.ir:1:1: error[V0203]: a block of `test.flow` does not end in a terminator
+          | test.flow {
+          | ^^^^^^^^^
+        t.ir:5:3: error[V0203]: `test.stop` ends its block, but more ops follow
+          |   test.stop
+          |   ^^^^^^^^^
+        "##);
+    insta::assert_snapshot!(faults("test.table @a {\n}\ntest.table @a {\n}\ntest.notations of @b unlabelled"), @r##"
+        t.ir:3:1: error[V0301]: symbol `@a` is defined twice in `builtin.module`
+          | test.table @a {
+          | ^^^^^^^^^^^^^
+          = t.ir:1:1: the first definition
+        t.ir:5:1: error[V0302]: `test.notations` refers to `@b`, which is not defined
+          | test.notations of @b unlabelled
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = note: did you mean `@a`?
+        "##);
+    insta::assert_snapshot!(faults("\"test.index\"() : () -> i32\n\"test.index\"() {value_is = \"x\", valu_is = 1} : () -> index"), @r##"
+        t.ir:1:1: error[V0103]: result `value` of `test.index` must be an index, not `i32`
+          | "test.index"() : () -> i32
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:1:1: error[V0104]: `test.index` needs attribute `value_is`, an integer
+          | "test.index"() : () -> i32
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:2:1: error[V0105]: attribute `value_is` of `test.index` must be an integer, not `"x"`
+          | "test.index"() {value_is = "x", valu_is = 1} : () -> index
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:2:1: error[V0106]: `test.index` has no attribute `valu_is`
+          | "test.index"() {value_is = "x", valu_is = 1} : () -> index
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = note: did you mean `value_is`?
+        "##);
+    insta::assert_snapshot!(faults("\"test.same\"() : () -> ()"), @r##"
+        t.ir:1:1: error[V0102]: `test.same` has 0 operands, expected 1
+          | "test.same"() : () -> ()
+          | ^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:1:1: error[V0102]: `test.same` has 0 results, expected 1
+          | "test.same"() : () -> ()
+          | ^^^^^^^^^^^^^^^^^^^^^^^^
+        "##);
+}
+
+#[test]
+fn a_value_of_one_branch_does_not_reach_another() {
+    let text = "test.flow {\n  test.jump ^b\n^a:\n  %x = test.index 1\n  test.jump ^c\n^b:\n  test.jump ^c\n^c:\n  \"test.take\"(%x) : (index) -> ()\n  test.stop\n}";
+    // `^a` cannot be reached, so `^c` is dominated by `^b` alone.
+    assert!(faults(text).contains("V0201"));
+}
+
+#[test]
+fn functions_agree_with_their_bodies() {
+    insta::assert_snapshot!(faults("graph.func @f(%a: tensor<2x3xf16>) -> tensor<2x2xf16> {\n  %c = graph.gemm %a, %a multiply(f16) accumulate(i8) : tensor<2x3xf16>, tensor<2x3xf16> -> tensor<2x2xf16>\n  graph.return %a : tensor<2x3xf16>\n}"), @r##"
+        t.ir:2:3: error[V0401]: `accumulate` must be a float type, not `i8`
+          |   %c = graph.gemm %a, %a multiply(f16) accumulate(i8) : tensor<2x3xf16>, tensor<2x3xf16> -> tensor<2x2xf16>
+          |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:2:3: error[V0401]: the left operand has 3 columns, the right one 2 rows
+          |   %c = graph.gemm %a, %a multiply(f16) accumulate(i8) : tensor<2x3xf16>, tensor<2x3xf16> -> tensor<2x2xf16>
+          |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:2:3: error[V0401]: the result has shape [2, 2], expected [2, 3]
+          |   %c = graph.gemm %a, %a multiply(f16) accumulate(i8) : tensor<2x3xf16>, tensor<2x3xf16> -> tensor<2x2xf16>
+          |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:3:3: error[V0401]: `%a` is returned as `tensor<2x3xf16>`, the function says `tensor<2x2xf16>`
+          |   graph.return %a : tensor<2x3xf16>
+          |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = t.ir:1:1: the function
+        "##);
+}
