@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::memory_map::LOAD_BASE;
 use crate::package::Segment;
 use crate::topology::TILE_COUNT;
@@ -13,7 +15,7 @@ use crate::units::{Address, Bytes, PhysicalTile};
 
 use super::core_state::Core;
 use super::fault::{Fault, FaultCode};
-use super::memory::TileMemory;
+use super::memory::{PagePool, TileMemory};
 
 /// Tiles in one state.
 #[derive(Debug, Clone)]
@@ -98,6 +100,8 @@ impl Classes {
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     groups: Vec<ImageGroup>,
+    /// The group of an image and its segments, by their addresses in the simulator's own memory.
+    known: FxHashMap<(usize, usize), usize>,
     /// The group of each loaded tile.
     loaded: BTreeMap<PhysicalTile, usize>,
     /// What the package says each tile's image holds; without it the whole image counts as written.
@@ -111,15 +115,6 @@ struct ImageGroup {
 }
 
 impl ImageGroup {
-    fn is(&self, image: &Arc<[u8]>, segments: Option<&Arc<[Segment]>>) -> bool {
-        Arc::ptr_eq(&self.image, image)
-            && match (&self.segments, segments) {
-                (None, None) => true,
-                (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-                _ => false,
-            }
-    }
-
     fn memory(&self) -> Result<TileMemory, Fault> {
         let mut memory = TileMemory::new();
         let refuse = |_error| {
@@ -150,9 +145,10 @@ impl Images {
 
     pub(crate) fn load(&mut self, tile: PhysicalTile, image: &Arc<[u8]>) {
         let segments = self.segments.get(&tile);
-        // Images come in runs of equal ones, so the last group is the likely one.
-        let found = self.groups.iter().rposition(|group| group.is(image, segments));
-        let group = found.unwrap_or_else(|| {
+        // A group keeps its image and segments alive, so their addresses stay theirs.
+        let segments_at = segments.map_or(0, |segments| Arc::as_ptr(segments).cast::<u8>() as usize);
+        let key = (Arc::as_ptr(image).cast::<u8>() as usize, segments_at);
+        let group = *self.known.entry(key).or_insert_with(|| {
             self.groups.push(ImageGroup { image: Arc::clone(image), segments: segments.cloned() });
             self.groups.len() - 1
         });
@@ -170,8 +166,11 @@ impl Images {
             members[group].push(tile);
         }
         let mut all = Vec::with_capacity(self.groups.len());
+        let mut pool = PagePool::default();
         for (group, members) in self.groups.iter().zip(members).filter(|(_, members)| !members.is_empty()) {
-            all.push(Class { members, core: Core::at_start(), memory: group.memory()?, fault: None });
+            let mut memory = group.memory()?;
+            memory.share_pages(&mut pool);
+            all.push(Class { members, core: Core::at_start(), memory, fault: None });
         }
         Ok(Classes::new(all))
     }

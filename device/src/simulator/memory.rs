@@ -4,7 +4,10 @@
 //! after image data (zero fill included), an exchange, a host transfer or a store; reading any other byte is an
 //! error that names it.
 
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::memory_map::{MEMORY_BASE, MEMORY_END};
 use crate::units::{Address, Bytes};
@@ -39,6 +42,13 @@ impl Page {
         Self { data: [POISON; PAGE], written: [0; PAGE / 64] }
     }
 
+    /// A page whose every byte is written.
+    fn full(bytes: &[u8]) -> Self {
+        let mut page = Self { data: [0; PAGE], written: [u64::MAX; PAGE / 64] };
+        page.data.copy_from_slice(bytes);
+        page
+    }
+
     fn mark(&mut self, start: usize, end: usize) {
         for (index, mask) in masks(start, end) {
             self.written[index] |= mask;
@@ -54,6 +64,9 @@ impl Page {
     }
 }
 
+/// The page of zeros that cleared memory shares.
+static ZERO_PAGE: LazyLock<Arc<Page>> = LazyLock::new(|| Arc::new(Page::full(&[0; PAGE])));
+
 /// Words of a bit map that cover the bits `start..end`, each with the mask of the bits inside.
 fn masks(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
     (start / 64..end.div_ceil(64)).map(move |index| {
@@ -62,6 +75,10 @@ fn masks(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
         (index, (u64::MAX >> (64 - (high - low))) << low)
     })
 }
+
+/// Pages seen so far, by hash of their contents.
+#[derive(Default)]
+pub(crate) struct PagePool(FxHashMap<u64, Vec<Arc<Page>>>);
 
 /// The memory of one tile, or of a class of tiles whose memories are equal. A clone shares all pages.
 #[derive(Clone)]
@@ -188,8 +205,13 @@ impl TileMemory {
     pub fn write(&mut self, address: Address, bytes: &[u8]) -> Result<(), MemoryError> {
         Self::check(address, bytes.len())?;
         for (page, start, end, offset) in pieces(address.0, bytes.len()) {
+            let from = &bytes[offset..offset + end - start];
+            if from.len() == PAGE && self.pages[page].is_none() {
+                self.pages[page] = Some(Arc::new(Page::full(from)));
+                continue;
+            }
             let page = Arc::make_mut(self.pages[page].get_or_insert_with(|| Arc::new(Page::new())));
-            page.data[start..end].copy_from_slice(&bytes[offset..offset + end - start]);
+            page.data[start..end].copy_from_slice(from);
             page.mark(start, end);
         }
         Ok(())
@@ -213,11 +235,29 @@ impl TileMemory {
     pub fn fill_zero(&mut self, address: Address, length: Bytes) -> Result<(), MemoryError> {
         Self::check(address, length.0 as usize)?;
         for (page, start, end, _) in pieces(address.0, length.0 as usize) {
+            if end - start == PAGE {
+                self.pages[page] = Some(Arc::clone(&ZERO_PAGE));
+                continue;
+            }
             let page = Arc::make_mut(self.pages[page].get_or_insert_with(|| Arc::new(Page::new())));
             page.data[start..end].fill(0);
             page.mark(start, end);
         }
         Ok(())
+    }
+
+    /// Shares pages with those of `pool` that are equal, and adds the others to it.
+    pub(crate) fn share_pages(&mut self, pool: &mut PagePool) {
+        for page in self.pages.iter_mut().flatten() {
+            let mut hasher = FxHasher::default();
+            page.data.hash(&mut hasher);
+            page.written.hash(&mut hasher);
+            let known = pool.0.entry(hasher.finish()).or_default();
+            match known.iter().find(|known| known.data == page.data && known.written == page.written) {
+                Some(known) => *page = Arc::clone(known),
+                None => known.push(Arc::clone(page)),
+            }
+        }
     }
 
     /// Whether both share every page; equal contents that were written separately do not count.
@@ -276,6 +316,13 @@ mod tests {
         memory.write_word(Address(0x60000), 7).unwrap();
         let mut copy = memory.clone();
         assert!(copy.shares_all(&memory));
+        let mut equal = TileMemory::new();
+        equal.write_word(Address(0x60000), 7).unwrap();
+        assert!(!equal.shares_all(&memory));
+        let mut pool = PagePool::default();
+        memory.share_pages(&mut pool);
+        equal.share_pages(&mut pool);
+        assert!(equal.shares_all(&memory));
         copy.write_word(Address(0x60000), 8).unwrap();
         assert!(!copy.shares_all(&memory));
         assert_eq!((memory.word(Address(0x60000)), copy.word(Address(0x60000))), (Ok(7), Ok(8)));

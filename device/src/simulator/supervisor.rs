@@ -99,7 +99,8 @@ impl Supervisor<'_> {
             .memory
             .word(Address(at))
             .map_err(|error| Fault::memory(self.tile, error, "instruction fetch"))?;
-        let second = self.memory.word(Address(at + 4)).ok();
+        // Only a double control, whose top four bits are set, has a second word.
+        let second = if word >> 28 == 15 { self.memory.word(Address(at + 4)).ok() } else { None };
         decoder::decode(Context::Supervisor, word, second)
             .map_err(|error| Fault::on(self.tile, FaultCode::InvalidInstruction, error.to_string()))
     }
