@@ -23,18 +23,17 @@ const SOURCE: Address = Address(0x64000);
 const DESTINATION: Address = Address(0x70000);
 const ROW: Address = Address(0x5c000);
 
+/// The words of each tile's row.
+type Rows = Vec<(PhysicalTile, Vec<u32>)>;
+
 /// Every tile sends `messages` messages of `words` words to the next pair of tiles, with the least gap between
 /// messages that the rules allow.
-fn rows(messages: u32, words: u32) -> Result<Vec<(PhysicalTile, Vec<u32>)>, Box<dyn Error>> {
+fn rows(messages: u32, words: u32) -> Result<Rows, Box<dyn Error>> {
     let found = (0..64).find_map(|gap| rows_with_gap(messages, words, gap).ok());
     found.ok_or_else(|| "no gap up to 64 events is legal".into())
 }
 
-fn rows_with_gap(
-    messages: u32,
-    words: u32,
-    gap: u32,
-) -> Result<Vec<(PhysicalTile, Vec<u32>)>, Box<dyn Error>> {
+fn rows_with_gap(messages: u32, words: u32, gap: u32) -> Result<Rows, Box<dyn Error>> {
     let mut builder = TimelineBuilder::new();
     for tile in LogicalTile::all() {
         for message in 0..messages {

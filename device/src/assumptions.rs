@@ -100,6 +100,12 @@ pub const ALL: &[Assumption] = &[
         sources: "unknown on hardware; error MODI is the nearest code",
     },
     Assumption {
+        name: "paired-source-tie",
+        choice: "at equal events a tile's own paired source control stands against its partner's, delayed by one event",
+        sources: "no recorded case has it; it occurs when two paired messages to one pair come from different directions \
+                  back to back",
+    },
+    Assumption {
         name: "worker-consensus",
         choice: "the exit status of a launch is the conjunction over its workers",
         sources: "unknown; no program of ours reads it",

@@ -320,16 +320,19 @@ fn paired_intervals(
     let sender = |member: PhysicalTile, value: u16| {
         if value == NEUTRAL_SOURCE { NEUTRAL_SOURCE } else { value ^ (member.0 & 2) }
     };
-    let mut changes: Vec<(i64, u16)> = vec![(i64::MIN / 2, sender(tile, timeline.paired_source.initial))];
-    changes.extend(timeline.paired_source.changes.iter().map(|&(at, value)| (at, sender(tile, value))));
+    let mut initial = sender(tile, timeline.paired_source.initial);
+    let mut changes = Vec::new();
     if let Some(partner) = partner {
         let theirs = &partner.timeline.paired_source;
-        if changes[0].1 == NEUTRAL_SOURCE {
-            changes[0].1 = sender(partner.tile, theirs.initial);
+        if initial == NEUTRAL_SOURCE {
+            initial = sender(partner.tile, theirs.initial);
         }
         changes.extend(theirs.changes.iter().map(|&(at, value)| (at + 1, sender(partner.tile, value))));
-        changes.sort_by_key(|&(at, _)| at);
     }
+    changes.extend(timeline.paired_source.changes.iter().map(|&(at, value)| (at, sender(tile, value))));
+    // The sort is stable: at equal events the tile's own selection comes after its partner's and stands.
+    changes.sort_by_key(|&(at, _)| at);
+    changes.insert(0, (i64::MIN / 2, initial));
     let ends = changes[1..].iter().map(|&(at, _)| at).chain(std::iter::once(i64::MAX / 2));
     let ends: Vec<i64> = ends.collect();
     changes.into_iter().zip(ends).map(|((start, source), end)| (start, end, source)).collect()
