@@ -32,7 +32,8 @@ crate::operations! {
         results { result: Tensor }
         attributes { value: AnyAttribute }
         traits [Pure]
-        format "$value attr-dict `:` type($result)"
+        format "$value attr-dict"
+        infer(verify::constant_type)
         verify(verify::constant)
     }
 

@@ -24,7 +24,7 @@ fn the_example_prints_to_itself() {
 #[test]
 fn every_op_prints_to_itself() {
     let text = r#"graph.func @main(%a: tensor<2x3xf32>) -> (tensor<6xf16>, tensor<2x2xf32>) {
-  %k = graph.constant dense<1.5> : tensor<2x3xf32> : tensor<2x3xf32>
+  %k = graph.constant dense<1.5> : tensor<2x3xf32>
   %h = graph.cast %a : tensor<2x3xf32> -> tensor<2x3xf16>
   %t = graph.transpose %h permutation [1, 0] : tensor<2x3xf16> -> tensor<3x2xf16>
   %r = graph.reshape %t : tensor<3x2xf16> -> tensor<6xf16>

@@ -5,7 +5,7 @@ use crate::codes::VerifyCode;
 use crate::declaration::Op;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ipu::float8::is_float;
-use crate::ir::{AttributeKind, Module, OpId, TensorType, Type, ValueId};
+use crate::ir::{Attribute, AttributeKind, Module, Name, OpId, TensorType, Type, ValueId};
 
 fn rule(module: &Module, op: OpId, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(VerifyCode::OpRule, module.span(op), message)
@@ -43,14 +43,24 @@ pub(super) fn returned(module: &Module, op: OpId, diagnostics: &mut Diagnostics)
     }
 }
 
-pub(super) fn constant(module: &Module, op: OpId, diagnostics: &mut Diagnostics) {
-    let constant = Constant::wrap(op);
-    let ty = module.value_type(constant.result(module));
-    let given = match constant.value(module).kind() {
+/// The type that the value of a constant carries.
+fn type_of_value(value: &Attribute) -> Option<&Type> {
+    match value.kind() {
         AttributeKind::DenseElements(elements) => Some(&elements.ty),
         AttributeKind::DenseResource { ty, .. } => ty.as_ref(),
         _ => None,
-    };
+    }
+}
+
+pub(super) fn constant_type(_: &[Type], attributes: &[(Name, Attribute)]) -> Option<Vec<Type>> {
+    let value = attributes.iter().find(|(name, _)| name.as_str() == "value");
+    value.and_then(|(_, value)| type_of_value(value)).map(|ty| vec![ty.clone()])
+}
+
+pub(super) fn constant(module: &Module, op: OpId, diagnostics: &mut Diagnostics) {
+    let constant = Constant::wrap(op);
+    let ty = module.value_type(constant.result(module));
+    let given = type_of_value(constant.value(module));
     match given {
         Some(given) if given != ty => {
             let message = format!("the value is a `{given}`, the result a `{ty}`");

@@ -12,7 +12,8 @@ use super::attribute::Attribute;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
 use super::module::{
-    BlockData, Module, OpData, OpKind, RegionData, Trivia, TriviaLine, Use, ValueData, ValueSource,
+    Alias, AliasValue, BlockData, Module, OpData, OpKind, RegionData, Trivia, TriviaLine, Use, ValueData,
+    ValueSource,
 };
 use super::name::Name;
 use super::types::Type;
@@ -377,6 +378,26 @@ impl Module {
         self.ops[op.index()].location = location;
     }
 
+    /// Gives every op its place in the text as an explicit location, so that the place survives when the module is
+    /// printed to another text.
+    pub fn make_locations_explicit(&mut self) {
+        for op in self.walk(self.root()).collect::<Vec<_>>() {
+            if self.explicit_location(op).is_none() && !self.span(op).is_none() {
+                self.set_location(op, Some(self.location(op)));
+            }
+        }
+    }
+
+    /// Names an attribute `#name` in the text, unless it has a name already. The name must be new.
+    pub fn add_attribute_alias(&mut self, name: &str, attribute: Attribute) {
+        let known =
+            |alias: &Alias| matches!(&alias.value, AliasValue::Attribute(value) if *value == attribute);
+        if !self.aliases.iter().any(known) {
+            let value = AliasValue::Attribute(attribute);
+            self.aliases.push(Alias { name: name.into(), value, trivia: Trivia::default() });
+        }
+    }
+
     /// Sets the place in the text.
     pub fn set_span(&mut self, op: OpId, span: Span) {
         self.ops[op.index()].span = span;
@@ -558,55 +579,5 @@ impl Module {
             (data.location, data.origin) = (None, None);
             self.trivia.remove(&op);
         }
-    }
-}
-
-/// Inserts ops at a point, each after the one before, all with the place and origin of one source op.
-#[derive(Debug)]
-pub struct Builder<'m> {
-    /// The module.
-    pub module: &'m mut Module,
-    /// Where the next op goes.
-    pub point: InsertionPoint,
-    source: Option<OpId>,
-    pass: Option<Name>,
-}
-
-impl<'m> Builder<'m> {
-    /// A builder that inserts at `point`.
-    pub fn new(module: &'m mut Module, point: InsertionPoint) -> Self {
-        Self { module, point, source: None, pass: None }
-    }
-
-    /// A builder that inserts before `op` and gives what it builds the place and origin of `op`, through `pass`.
-    pub fn replacing(module: &'m mut Module, op: OpId, pass: Name) -> Self {
-        Self { module, point: InsertionPoint::Before(op), source: Some(op), pass: Some(pass) }
-    }
-
-    /// From here on ops are made for `source`.
-    pub fn set_source(&mut self, source: Option<OpId>) {
-        self.source = source;
-    }
-
-    /// Creates and inserts an op.
-    pub fn build(&mut self, state: OpState) -> OpId {
-        let op = self.module.insert_new(self.point, state);
-        if let Some(source) = self.source {
-            self.module.inherit(op, &[source]);
-        }
-        if let (Some(pass), Some(origin)) = (self.pass, self.module.origin(op)) {
-            let origin = origin.through(pass);
-            self.module.set_origin(op, Some(origin));
-        }
-        if !matches!(self.point, InsertionPoint::Before(_) | InsertionPoint::BlockEnd(_)) {
-            self.point = InsertionPoint::After(op);
-        }
-        op
-    }
-
-    /// Creates and inserts an op with one result, and gives that.
-    pub fn value(&mut self, state: OpState) -> ValueId {
-        let op = self.build(state);
-        self.module.result(op, 0)
     }
 }

@@ -4,6 +4,7 @@
 //! that need no module to be read.
 
 mod attribute;
+mod builder;
 mod dialect_value;
 mod edit;
 mod entity;
@@ -15,8 +16,9 @@ mod types;
 mod walk;
 
 pub use attribute::{Attribute, AttributeKind, DenseArray, DenseElements, Entries, IntegerValue, SymbolRef};
+pub use builder::Builder;
 pub use dialect_value::{AnyDialectValue, DialectValue, Opaque};
-pub use edit::{Builder, InsertionPoint, OpState};
+pub use edit::{InsertionPoint, OpState};
 pub use entity::{BlockId, OpId, RegionId, ValueId};
 pub use location::{Location, LocationKind, Origin};
 pub use module::{Alias, AliasValue, Module, OpKind, Resource, Trivia, TriviaLine, Use, ValueSource};
