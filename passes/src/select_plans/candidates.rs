@@ -1,5 +1,6 @@
 //! What the search tries: grids with a lower bound each, and the choices within a grid.
 
+use ipu_device::Bytes;
 use ipu_device::memory_map::MemoryClass;
 use ipu_device::orders::MatrixShape;
 use ipu_dialects::mapped::layout::AxisSplit;
@@ -9,6 +10,7 @@ use super::options::{Pin, PinnedHome, PlanOptions, Prices};
 use super::plan::{CastPlace, GemmPlan, Grid, Home, OperandPlan, Ownership, Packing, Side};
 use super::prices::{
     CastShard, EXCHANGE_BYTES_PER_CYCLE, GemmBlock, PHASE_OVERHEAD_CYCLES, PriceBook, RECORDED_PHASE_CYCLES,
+    phase_bound,
 };
 use super::problem::{GemmProblem, Source};
 
@@ -139,7 +141,7 @@ fn lower_bound(
         }
     }
     if gathered > 0 {
-        bound += phase_floor(options.prices, u64::from(gathered));
+        bound += phase_floor(options.prices, u64::from(gathered), 0);
     }
     if grid.k > 1 {
         let block = rows * columns * problem.accumulate.bytes();
@@ -147,7 +149,7 @@ fn lower_bound(
             Prices::Recorded => block,
             Prices::Calibrated => block - block.div_ceil(grid.k),
         };
-        bound += phase_floor(options.prices, u64::from(received));
+        bound += phase_floor(options.prices, u64::from(received), 0);
         // An owner sums at least its fair share.
         let share = MatrixShape::new(1, problem.accumulate.amp_inner()?.max(8));
         let order = super::plan::operand_order(Side::Left, problem.accumulate);
@@ -156,11 +158,12 @@ fn lower_bound(
     Some(bound)
 }
 
-fn phase_floor(prices: Prices, bytes: u64) -> u64 {
+/// The least a phase costs in which one tile receives and one sends this much (for the recorded list: consumes).
+fn phase_floor(prices: Prices, received: u64, sent: u64) -> u64 {
+    let bytes = |count: u64| Bytes(u32::try_from(count).unwrap_or(u32::MAX));
     match prices {
-        Prices::Recorded => RECORDED_PHASE_CYCLES + bytes.div_ceil(EXCHANGE_BYTES_PER_CYCLE),
-        // A tile receives or sends a word in an event; without the latency.
-        Prices::Calibrated => PHASE_OVERHEAD_CYCLES + bytes.div_ceil(EXCHANGE_BYTES_PER_CYCLE),
+        Prices::Recorded => RECORDED_PHASE_CYCLES + received.div_ceil(EXCHANGE_BYTES_PER_CYCLE),
+        Prices::Calibrated => PHASE_OVERHEAD_CYCLES + phase_bound(0, bytes(received), bytes(sent)),
     }
 }
 
@@ -199,14 +202,13 @@ pub(crate) fn plan_bound(plan: &GemmPlan, book: &mut PriceBook) -> Option<u64> {
     }
     bound += cast_home;
     if plan.lhs.home.is_gathered() || plan.rhs.home.is_gathered() {
-        let sent = if book.prices == Prices::Recorded { 0 } else { sent };
-        bound += phase_floor(book.prices, u64::from(gathered.max(sent)));
+        bound += phase_floor(book.prices, u64::from(gathered), u64::from(sent));
     }
     if plan.grid.k > 1 {
         let [rows, columns] = plan.owned_axes().map(AxisSplit::largest);
         let share = rows * columns * plan.problem.accumulate.bytes();
         let partials = plan.grid.k - u32::from(book.prices == Prices::Calibrated);
-        bound += phase_floor(book.prices, u64::from(partials) * u64::from(share));
+        bound += phase_floor(book.prices, u64::from(partials) * u64::from(share), 0);
         let order = super::plan::operand_order(Side::Left, plan.problem.accumulate);
         bound += book.reduce(order, MatrixShape::new(rows, columns), plan.grid.k - 1)?;
     }

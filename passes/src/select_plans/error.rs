@@ -10,17 +10,17 @@ ipu_device::coded_enum! {
     /// Kinds of planning errors.
     pub enum PlanCode {
         /// The operation cannot be computed whatever the plan.
-        BadProblem = "P0301", "operation cannot be planned",
+        BadProblem = "P0601", "operation cannot be planned",
         /// No kernel of the registry does a step of the plan.
-        NoKernel = "P0302", "no kernel for a step of the plan",
+        NoKernel = "P0602", "no kernel for a step of the plan",
         /// Every candidate needs more memory than a tile has.
-        DoesNotFit = "P0303", "no plan fits the tiles",
+        DoesNotFit = "P0603", "no plan fits the tiles",
         /// A pin contradicts the operation or the device.
-        BadPin = "P0304", "pinned plan is not possible",
+        BadPin = "P0604", "pinned plan is not possible",
         /// An option is out of range.
-        BadOption = "P0305", "planning option out of range",
+        BadOption = "P0605", "planning option out of range",
         /// A plan's own layouts do not fit together: an error of the compiler.
-        Inconsistent = "P0306", "layouts of a plan do not fit together",
+        Inconsistent = "P0606", "layouts of a plan do not fit together",
     }
 }
 

@@ -437,6 +437,13 @@ impl ProductCost {
     /// The exchange of partials, and the slowest tile after it.
     fn scatter(&self, grid: Grid, cost: &mut PlanCost, book: &mut PriceBook) -> Option<PhaseCost> {
         let mut phase = PhaseCost::default();
+        if self.ownership != Ownership::Collapse && self.owned.iter().all(|axis| axis.is_even()) {
+            let owned = self.owned_shape([0; 3]);
+            cost.work[2].keep_slower(self.sum(0, owned, book)?);
+            let row = highest_row(grid, [(0, grid.m), (0, grid.n), (0, grid.k)], book);
+            phase.add(row, self.scatter_load([0; 3], owned), grid.tiles() as u32);
+            return Some(book.priced(phase));
+        }
         let mut priced: [Option<(MatrixShape, WorkCost)>; 4] = [None; 4];
         let mut tile = 0;
         for m in 0..grid.m {

@@ -65,7 +65,6 @@ impl FromStr for Pin {
     type Err = PlanError;
 
     fn from_str(text: &str) -> Result<Self, PlanError> {
-        let bad = |what: String| PlanError::new(PlanCode::BadPin, what);
         let mut pin = Self {
             grid: Grid { m: 0, n: 0, k: 0 },
             home: PinnedHome::Rows,
@@ -76,62 +75,64 @@ impl FromStr for Pin {
         };
         for item in text.split(',') {
             let (key, value) = item.split_once('=').ok_or_else(|| {
-                bad(format!("`{item}` is no `key=value`; expected for example `grid=8x4x2,cast=home`"))
+                bad_pin(format!("`{item}` is no `key=value`; expected for example `grid=8x4x2,cast=home`"))
             })?;
-            let unknown = |known: &str| bad(format!("`{key}` cannot be `{value}`, expected {known}"));
-            match key.trim() {
-                "grid" => pin.grid = value.trim().parse()?,
-                "home" => {
-                    pin.home = match value.trim() {
-                        "rows" => PinnedHome::Rows,
-                        "any" => PinnedHome::Any,
-                        _ => return Err(unknown("`rows` or `any`")),
-                    }
-                }
-                "cast" => {
-                    pin.cast = match value.trim() {
-                        "home" => Some(CastPlace::Home),
-                        "block" => Some(CastPlace::Block),
-                        "any" => None,
-                        _ => return Err(unknown("`home`, `block` or `any`")),
-                    }
-                }
-                "panels" => {
-                    pin.packing = match value.trim() {
-                        "declared" => Some(Packing::Declared),
-                        "multiply" => Some(Packing::Multiply),
-                        "any" => None,
-                        _ => return Err(unknown("`declared`, `multiply` or `any`")),
-                    }
-                }
-                "result" => {
-                    pin.ownership = match value.trim() {
-                        "any" => None,
-                        name => Some(Ownership::from_name(name).ok_or_else(|| {
-                            unknown("`scatter_rows`, `scatter_columns`, `collapse` or `any`")
-                        })?),
-                    }
-                }
-                "weights" => {
-                    pin.weights = match value.trim() {
-                        "any" => None,
-                        name => Some(
-                            MemoryClass::from_name(name)
-                                .ok_or_else(|| unknown("`standard`, `interleaved` or `any`"))?,
-                        ),
-                    }
-                }
-                _ => {
-                    return Err(bad(format!(
-                        "unknown key `{key}`, expected `grid`, `home`, `cast`, `panels`, `result` or `weights`"
-                    )));
-                }
-            }
+            pin.set(key.trim(), value.trim())?;
         }
         if pin.grid.tiles() == 0 {
-            return Err(bad("a pin names a grid: `grid=MxNxK`".into()));
+            return Err(bad_pin("a pin names a grid: `grid=MxNxK`".into()));
         }
         Ok(pin)
+    }
+}
+
+fn bad_pin(message: String) -> PlanError {
+    PlanError::new(PlanCode::BadPin, message)
+}
+
+/// The choice that `value` names: `Some(None)` for `any`, `None` for an unknown name.
+fn choice<T>(value: &str, named: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    if value == "any" { Some(None) } else { named(value).map(Some) }
+}
+
+impl Pin {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), PlanError> {
+        let unknown = |known: &str| bad_pin(format!("`{key}` cannot be `{value}`, expected {known}"));
+        match key {
+            "grid" => self.grid = value.parse()?,
+            "home" => {
+                self.home = match value {
+                    "rows" => PinnedHome::Rows,
+                    "any" => PinnedHome::Any,
+                    _ => return Err(unknown("`rows` or `any`")),
+                }
+            }
+            "cast" => {
+                let places = [CastPlace::Home, CastPlace::Block];
+                let named = |value: &str| places.into_iter().find(|place| place.name() == value);
+                self.cast = choice(value, named).ok_or_else(|| unknown("`home`, `block` or `any`"))?;
+            }
+            "panels" => {
+                let packings = [Packing::Declared, Packing::Multiply];
+                let named = |value: &str| packings.into_iter().find(|packing| packing.name() == value);
+                self.packing =
+                    choice(value, named).ok_or_else(|| unknown("`declared`, `multiply` or `any`"))?;
+            }
+            "result" => {
+                self.ownership = choice(value, Ownership::from_name)
+                    .ok_or_else(|| unknown("`scatter_rows`, `scatter_columns`, `collapse` or `any`"))?;
+            }
+            "weights" => {
+                self.weights = choice(value, MemoryClass::from_name)
+                    .ok_or_else(|| unknown("`standard`, `interleaved` or `any`"))?;
+            }
+            _ => {
+                return Err(bad_pin(format!(
+                    "unknown key `{key}`, expected `grid`, `home`, `cast`, `panels`, `result` or `weights`"
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -8,23 +8,23 @@ ipu_device::coded_enum! {
     /// Kinds of layout errors.
     pub enum LayoutCode {
         /// The number of split factors, grains or tile ids does not suit the shape.
-        Rank = "V0201", "layout and shape differ in rank",
+        Rank = "V0501", "layout and shape differ in rank",
         /// A part count, copy count or grain is zero, or a tensor or shard is too large.
-        Count = "V0202", "count out of range",
+        Count = "V0502", "count out of range",
         /// The tile expression has no value or names no tile of the device.
-        Tile = "V0203", "shard on no tile",
+        Tile = "V0503", "shard on no tile",
         /// Two shards lie on one tile.
-        TileTwice = "V0204", "tile named twice by one layout",
+        TileTwice = "V0504", "tile named twice by one layout",
         /// The padded shard does not suit the element order.
-        Order = "V0205", "shard does not suit the element order",
+        Order = "V0505", "shard does not suit the element order",
         /// A byte run of a conversion is not made of whole words.
-        SubWord = "V0206", "transfer of part of a word",
+        SubWord = "V0506", "transfer of part of a word",
         /// The operation is not defined for a sum of partial tensors.
-        Partial = "V0207", "layout of partial values where whole values are needed",
+        Partial = "V0507", "layout of partial values where whole values are needed",
         /// The layouts of a computation do not describe one grid.
-        Grid = "V0208", "layouts do not agree on a grid",
+        Grid = "V0508", "layouts do not agree on a grid",
         /// Bytes given do not suit the layout.
-        Bytes = "V0209", "wrong number of bytes",
+        Bytes = "V0509", "wrong number of bytes",
     }
 }
 
