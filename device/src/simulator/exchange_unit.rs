@@ -53,17 +53,7 @@ impl ExchangeUnit {
                 self.emit(start, events)?;
             }
             Instruction::Sendoff { delta, control, .. } => {
-                let open = self.open()?;
-                let control = SendControl(control as u8);
-                if control.is_wide() != open.is_wide() {
-                    return Err(RowError::new(
-                        FaultCode::NoStream,
-                        "`sendoff` changes the item width of the open stream",
-                    ));
-                }
-                self.stream = Some(control);
-                let moved = delta.wrapping_mul(control.item_bytes());
-                self.registers.outgoing_cursor = self.registers.outgoing_cursor.wrapping_add(moved);
+                self.move_stream(delta, SendControl(control as u8))?;
                 self.emit(start, events)?;
             }
             Instruction::Sendpic { selector, value, .. } => {
@@ -85,11 +75,7 @@ impl ExchangeUnit {
                 ..
             } => {
                 if pointer_selector != 0 || source_selector != 0 {
-                    return Err(RowError::new(
-                        FaultCode::ControlsCoincide,
-                        "`sendpicp` carries a format or a paired source; only an ordinary source and a pointer \
-                         may share an event",
-                    ));
+                    return Err(coinciding_controls());
                 }
                 self.source_control(0, source as u16, start + 1);
                 self.pointer_control(0, pointer, start + 1);
@@ -114,6 +100,18 @@ impl ExchangeUnit {
                 "a stream is continued that no `send` has opened in this exchange",
             )
         })
+    }
+
+    /// Goes on with the open stream `delta` items further, under a send control of its own.
+    fn move_stream(&mut self, delta: u32, control: SendControl) -> Result<(), RowError> {
+        if control.is_wide() != self.open()?.is_wide() {
+            let message = "`sendoff` changes the item width of the open stream";
+            return Err(RowError::new(FaultCode::NoStream, message));
+        }
+        self.stream = Some(control);
+        let moved = delta.wrapping_mul(control.item_bytes());
+        self.registers.outgoing_cursor = self.registers.outgoing_cursor.wrapping_add(moved);
+        Ok(())
     }
 
     fn open_stream(&mut self, address: u32, control: SendControl) {
@@ -167,4 +165,11 @@ impl ExchangeUnit {
     pub(crate) fn is_active(&self) -> bool {
         !self.timeline.sends.is_empty() || self.timeline.listens()
     }
+}
+
+fn coinciding_controls() -> RowError {
+    RowError::new(
+        FaultCode::ControlsCoincide,
+        "`sendpicp` carries a format or a paired source; only an ordinary source and a pointer may share an event",
+    )
 }

@@ -157,3 +157,48 @@ impl KernelMemory for KernelView<'_> {
         self.memory.write(address, from).map_err(|error| self.refused(operand, offset, from.len(), error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::POISON;
+
+    #[test]
+    fn a_read_ahead_past_an_operand_is_poison_and_a_read_inside_it_must_find_written_bytes() {
+        let mut memory = TileMemory::new();
+        memory.write(Address(0x60000), &[7; 16]).unwrap();
+        let kernel = Kernel::parse("copy_u64").unwrap();
+        let scalars = ScalarValues::from_registers(kernel.entry(), &[3]).unwrap();
+        let extents = kernel.extents(&scalars).unwrap();
+        let pointers = [0x64000, 0x60000];
+        let mut view =
+            KernelView { memory: &mut memory, pointers: &pointers, extents: &extents, error: None };
+        let mut bytes = [0; 8];
+        view.read(1, 8, &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 8]);
+        view.read(1, 24, &mut bytes).unwrap();
+        assert_eq!(bytes, [POISON; 8]);
+        view.read(1, 16, &mut bytes).unwrap_err();
+        assert_eq!(view.error, Some((1, MemoryError::Unwritten(Address(0x60010)))));
+    }
+
+    #[test]
+    fn a_kernel_that_reads_unwritten_memory_names_operand_address_and_tile() {
+        let mut memory = TileMemory::new();
+        memory.write(Address(0x60000), &[7; 16]).unwrap();
+        let kernel = Kernel::parse("copy_u64").unwrap();
+        let mut registers = Registers::default();
+        for (register, value) in [(2, 0x64000), (3, 0x60000), (4, 3)] {
+            registers.set(crate::isa::Register::new(register).unwrap(), value);
+        }
+        let fault = call(&kernel, &registers, &mut memory, PhysicalTile(64)).unwrap_err();
+        let name = kernel.entry().operands[1].name;
+        assert_eq!(
+            fault.to_string(),
+            format!(
+                "read of unwritten memory on tile 2 (physical 64): kernel `copy_u64`, operand `{name}` at 0x60000: \
+                 address 0x60010 (element 24) was never written"
+            )
+        );
+    }
+}
