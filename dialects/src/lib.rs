@@ -7,6 +7,7 @@ pub mod builtin;
 pub mod codes;
 pub mod declaration;
 pub mod diagnostics;
+pub mod exchange;
 pub mod graph;
 pub mod ipu;
 pub mod ir;
