@@ -37,7 +37,12 @@ impl Registry {
     pub fn standard() -> &'static Self {
         static STANDARD: OnceLock<Registry> = OnceLock::new();
         STANDARD.get_or_init(|| {
-            Self::new(&[&crate::builtin::DIALECT, &crate::ipu::DIALECT, &crate::graph::DIALECT])
+            Self::new(&[
+                &crate::builtin::DIALECT,
+                &crate::ipu::DIALECT,
+                &crate::graph::DIALECT,
+                &crate::exchange::DIALECT,
+            ])
         })
     }
 

@@ -30,6 +30,8 @@ impl BufferId {
 pub struct Program {
     /// The `exchange.program`.
     pub op: OpId,
+    /// Its symbol.
+    pub name: String,
     /// Tiles that take part, in order of the text.
     pub tiles: Vec<LogicalTile>,
     /// Tensors that enter or leave.
@@ -40,6 +42,43 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// Pairs of buffers that lie in different memory elements wherever both are on a tile.
     pub separate: Vec<(BufferId, BufferId)>,
+}
+
+impl Program {
+    /// The buffer `id`.
+    #[must_use]
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.index()]
+    }
+
+    /// Ids of all buffers.
+    pub fn buffer_ids(&self) -> impl ExactSizeIterator<Item = BufferId> + use<> {
+        (0..self.buffers.len() as u32).map(BufferId)
+    }
+
+    /// The phases, each once however often it repeats.
+    pub fn phases(&self) -> impl Iterator<Item = &Phase> {
+        self.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None })
+    }
+
+    /// The compute steps, each once however often it repeats.
+    pub fn computes(&self) -> impl Iterator<Item = &Compute> {
+        self.steps
+            .iter()
+            .filter_map(|step| if let Step::Compute(compute) = step { Some(compute) } else { None })
+    }
+
+    /// Whether every phase is scheduled.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        self.phases().all(|phase| phase.transfers.is_scheduled())
+    }
+
+    /// Whether every buffer has its addresses.
+    #[must_use]
+    pub fn is_placed(&self) -> bool {
+        self.buffers.iter().all(|buffer| buffer.at.is_some())
+    }
 }
 
 /// Which way a tensor crosses between host and tiles.
@@ -181,7 +220,9 @@ pub struct Transfers {
     pub receiver: Vec<LogicalTile>,
     /// Buffer that is written.
     pub receiver_buffer: Vec<BufferId>,
-    /// End of each transfer's pieces; every receiver of a transfer has the same.
+    /// Added to the offset of every piece on that receiver; 0 unless receivers of a transfer differ.
+    pub receiver_shift: Vec<u32>,
+    /// End of each transfer's pieces; every receiver of a transfer has the same but for its shift.
     pub pieces_end: Vec<u32>,
     /// The pieces of the destination, in order of arrival.
     pub pieces: Vec<Piece>,
@@ -190,10 +231,21 @@ pub struct Transfers {
 /// A piece of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// First byte written.
+    /// First byte written, before the receiver's shift.
     pub offset: u32,
     /// Bytes written.
     pub bytes: u32,
+}
+
+/// A tile that receives a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Receiver {
+    /// The tile.
+    pub tile: LogicalTile,
+    /// The buffer that is written.
+    pub buffer: BufferId,
+    /// Added to the offset of every piece.
+    pub shift: u32,
 }
 
 impl Transfers {
@@ -213,6 +265,15 @@ impl Transfers {
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
         self.send.len() == self.len()
+    }
+
+    /// The receivers of transfer `index`.
+    pub fn receivers_of(&self, index: usize) -> impl ExactSizeIterator<Item = Receiver> + '_ {
+        self.receivers(index).map(|at| Receiver {
+            tile: self.receiver[at],
+            buffer: self.receiver_buffer[at],
+            shift: self.receiver_shift[at],
+        })
     }
 
     /// Receivers of transfer `index`, as positions in the receiver columns.
@@ -235,8 +296,11 @@ impl Transfers {
         self.source_buffer.push(transfer.source_buffer);
         self.source_offset.push(transfer.source_offset);
         self.bytes.push(transfer.bytes);
-        self.receiver.extend_from_slice(transfer.receivers);
-        self.receiver_buffer.extend(transfer.receivers.iter().map(|_| transfer.receiver_buffer));
+        for receiver in transfer.receivers {
+            self.receiver.push(receiver.tile);
+            self.receiver_buffer.push(receiver.buffer);
+            self.receiver_shift.push(receiver.shift);
+        }
         self.receivers_end.push(self.receiver.len() as u32);
         self.pieces.extend_from_slice(transfer.pieces);
         self.pieces_end.push(self.pieces.len() as u32);
@@ -264,9 +328,7 @@ pub struct Transfer<'a> {
     /// Bytes moved.
     pub bytes: u32,
     /// Tiles that receive.
-    pub receivers: &'a [LogicalTile],
-    /// Buffer that is written.
-    pub receiver_buffer: BufferId,
+    pub receivers: &'a [Receiver],
     /// Pieces of the destination.
     pub pieces: &'a [Piece],
 }

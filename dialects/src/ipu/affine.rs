@@ -133,21 +133,29 @@ impl AffineExpr {
     /// # Errors
     /// An intermediate value leaves 64 bits, or an id is missing.
     pub fn evaluate(&self, ids: &[i64]) -> Result<i64, AffineError> {
-        let mut stack: Vec<i64> = Vec::with_capacity(8);
+        self.evaluate_with(ids, &mut Vec::with_capacity(8))
+    }
+
+    /// As [`evaluate`](Self::evaluate), on a stack that many evaluations share.
+    ///
+    /// # Errors
+    /// An intermediate value leaves 64 bits, or an id is missing.
+    pub fn evaluate_with(&self, ids: &[i64], stack: &mut Vec<i64>) -> Result<i64, AffineError> {
+        stack.clear();
         for step in &self.steps {
             let value = match *step {
                 Step::Constant(value) => Some(value),
                 Step::Id(id) => Some(*ids.get(usize::from(id)).ok_or(AffineError::UnknownId(id))?),
-                Step::FloorDivide(divisor) => pop(&mut stack).checked_div_euclid(divisor),
-                Step::Modulo(divisor) => pop(&mut stack).checked_rem_euclid(divisor),
+                Step::FloorDivide(divisor) => pop(stack).checked_div_euclid(divisor),
+                Step::Modulo(divisor) => pop(stack).checked_rem_euclid(divisor),
                 Step::Add | Step::Subtract | Step::Multiply => {
-                    let (right, left) = (pop(&mut stack), pop(&mut stack));
+                    let (right, left) = (pop(stack), pop(stack));
                     apply(*step, left, right)
                 }
             };
             stack.push(value.ok_or(AffineError::Overflow)?);
         }
-        Ok(pop(&mut stack))
+        Ok(pop(stack))
     }
 
     /// An equal expression with literals folded and the neutral terms `+ 0`, `* 1`, `* 0`, `floordiv 1`,
