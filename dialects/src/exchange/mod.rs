@@ -1,10 +1,13 @@
 //! Dialect `exchange`: buffers on tiles, kernel runs, transfers between tiles, host loads and stores.
 //!
-//! [`ops`] is the text, [`program`] the same as plain data: what passes, checks and interpreters work on.
+//! [`ops`] is the text, [`program`] the same as plain data: what passes, checks and interpreters work on. A pass reads
+//! ([`Program::read`]), decides, and writes state back ([`write_back`]) or writes whole phases and programs ([`emit`]).
 
 mod buffer_type;
 mod codes;
 mod column;
+pub mod emit;
+pub mod families;
 pub mod index;
 pub mod members;
 pub mod ops;
@@ -12,11 +15,14 @@ pub mod program;
 mod read;
 mod syntax;
 mod verify;
+pub mod write_back;
 
 pub use buffer_type::{BufferType, BufferValue};
 pub use codes::ExchangeCode;
 pub use column::{Column, ColumnAccess, ColumnValues, column_attribute};
+pub use emit::{emit_program, rewrite_phase};
 pub use program::{Buffer, BufferId, Phase, Program, Run, Slice, Step, Transfers};
+pub use write_back::{set_addresses, set_at, set_phase_sends, set_send};
 
 use crate::declaration::{Dialect, Op, ValueDeclaration};
 

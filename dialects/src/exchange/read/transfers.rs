@@ -65,7 +65,8 @@ impl Reader<'_> {
                 pieces,
             });
         }
-        self.sends(id, op.send(module), family.len(), transfers)
+        let send = op.send(module).map(|send| self.column(id, "send", send)).transpose()?;
+        self.sends(id, send, family.len(), transfers)
     }
 
     /// Lengths do not depend on the member.
@@ -90,12 +91,11 @@ impl Reader<'_> {
     fn sends(
         &self,
         op: OpId,
-        send: Option<ColumnAccess<'_>>,
+        send: Option<ColumnValues<'_>>,
         rows: usize,
         transfers: &mut Transfers,
     ) -> Read<()> {
-        let Some(send) = send else { return Ok(()) };
-        let column = self.column(op, "send", send)?;
+        let Some(column) = send else { return Ok(()) };
         self.check_rows(op, "send", &column, rows)?;
         for row in 0..rows {
             transfers.send.push(self.cell(op, "send", &column, row)?);
@@ -109,7 +109,8 @@ impl Reader<'_> {
         let destinations: Vec<BufferId> =
             op.destinations(module).iter().map(|&value| self.operand(value, id)).collect::<Read<_>>()?;
         let columns = self.columns(op)?;
-        let rows = self.check_columns(id, &columns)?;
+        let send = op.send(module).map(|send| self.column(id, "send", send)).transpose()?;
+        let rows = self.check_columns(id, &columns, send.as_ref())?;
         let (mut receiver, mut piece) = (0, 0);
         let mut row = (Vec::new(), Vec::new());
         for index in 0..rows {
@@ -141,7 +142,7 @@ impl Reader<'_> {
                 pieces,
             });
         }
-        self.sends(id, op.send(module), rows, transfers)
+        self.sends(id, send, rows, transfers)
     }
 
     fn columns(&self, op: CopiesOp) -> Read<Columns<'_>> {
@@ -185,7 +186,7 @@ impl Reader<'_> {
     }
 
     /// Number of transfers; the columns agree on it, and on the numbers of receivers and pieces.
-    fn check_columns(&self, op: OpId, columns: &Columns<'_>) -> Read<usize> {
+    fn check_columns(&self, op: OpId, columns: &Columns<'_>, send: Option<&ColumnValues<'_>>) -> Read<usize> {
         let by_transfer = [
             ("from", &columns.from),
             ("offset", &columns.offset),
@@ -194,7 +195,14 @@ impl Reader<'_> {
             ("pieces", &columns.pieces),
         ];
         let rows = by_transfer.iter().find_map(|(_, column)| column.rows());
-        let rows = rows.or_else(|| columns.to.rows()).or_else(|| columns.into.rows()).unwrap_or(1);
+        let shared = |rows: &ColumnValues<'_>, counts: &ColumnValues<'_>| {
+            let count =
+                counts.get(0).and_then(|count| usize::try_from(count).ok()).filter(|&count| count > 0);
+            Some(rows.rows()? / count?)
+        };
+        let rows = rows.or_else(|| send.and_then(ColumnValues::rows));
+        let rows = rows.or_else(|| shared(&columns.to, &columns.receivers));
+        let rows = rows.or_else(|| shared(&columns.into, &columns.pieces)).unwrap_or(1);
         for (name, column) in by_transfer {
             self.check_rows(op, name, column, rows)?;
         }

@@ -1,5 +1,6 @@
 //! Behaviour of `exchange`: text, plain data, verifier, lifetimes, meaning.
 
+mod emitting;
 mod errors;
 mod reading;
 mod round_trip;
@@ -26,8 +27,12 @@ pub(super) fn first(module: &Module) -> OpId {
 
 /// What the verifier finds, as plain text.
 pub(super) fn findings(text: &str) -> String {
-    let module = module(text);
-    let found = match verify(&module, VerifyOptions::default()) {
+    findings_of(&module(text))
+}
+
+/// What the verifier finds in a module, as plain text.
+pub(super) fn findings_of(module: &Module) -> String {
+    let found = match verify(module, VerifyOptions::default()) {
         Ok((_, warnings)) => warnings,
         Err(errors) => errors,
     };

@@ -1,0 +1,68 @@
+//! State back into the text: `send` of transfers, `at` of buffers. Nothing else of an op changes.
+
+use indexmap::IndexMap;
+use ipu_device::{Address, LogicalTile};
+
+use super::column::column_attribute;
+use super::program::{PerTile, Program, Transfers};
+use crate::ipu::{Addresses, TileSet};
+use crate::ir::{Attribute, Module, OpId};
+
+const SEND: &str = "send";
+const AT: &str = "at";
+
+/// Sets the starts of an `exchange.copy` or `exchange.copies`, one for each member in order.
+pub fn set_send(module: &mut Module, op: OpId, starts: &[u32]) {
+    let starts = starts.iter().map(|&start| i64::from(start)).collect();
+    module.set_attribute(op, SEND, column_attribute(starts));
+}
+
+/// Sets the starts of all copies of a phase from its transfers; removes them if the transfers have none.
+pub fn set_phase_sends(module: &mut Module, transfers: &Transfers) {
+    let mut by_op: IndexMap<OpId, Vec<(u32, u32)>> = IndexMap::new();
+    for (index, (&op, &member)) in transfers.op.iter().zip(&transfers.member).enumerate() {
+        let starts = by_op.entry(op).or_default();
+        if let Some(&send) = transfers.send.get(index) {
+            starts.push((member, send));
+        }
+    }
+    for (op, mut starts) in by_op {
+        if starts.is_empty() {
+            module.remove_attribute(op, SEND);
+            continue;
+        }
+        starts.sort_unstable_by_key(|&(member, _)| member);
+        let starts: Vec<u32> = starts.into_iter().map(|(_, send)| send).collect();
+        set_send(module, op, &starts);
+    }
+}
+
+/// Sets the addresses of an `exchange.buffer` that is on `tiles`.
+pub fn set_at(module: &mut Module, op: OpId, tiles: &[LogicalTile], at: &PerTile<Address>) {
+    let mut groups: IndexMap<Address, Vec<LogicalTile>> = IndexMap::new();
+    for (index, &tile) in tiles.iter().enumerate() {
+        if let Some(address) = at.get(index) {
+            groups.entry(address).or_default().push(tile);
+        }
+    }
+    let addresses = match (groups.len(), groups.first()) {
+        (1, Some((&address, _))) => Addresses::Same(address),
+        _ => {
+            let group = |(address, tiles)| TileSet::from_tiles(tiles).map(|tiles| (tiles, address));
+            Addresses::ByTiles(groups.into_iter().filter_map(group).collect())
+        }
+    };
+    module.set_attribute(op, AT, Attribute::dialect(addresses));
+}
+
+/// Sets the addresses of all buffers from the program; removes those of buffers that have none.
+pub fn set_addresses(module: &mut Module, program: &Program) {
+    for buffer in &program.buffers {
+        match &buffer.at {
+            Some(at) => set_at(module, buffer.op, &buffer.tiles, at),
+            None => {
+                module.remove_attribute(buffer.op, AT);
+            }
+        }
+    }
+}
