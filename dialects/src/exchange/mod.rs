@@ -9,6 +9,7 @@ mod column;
 pub mod emit;
 pub mod families;
 pub mod index;
+pub mod lifetimes;
 pub mod members;
 pub mod ops;
 pub mod program;
@@ -21,6 +22,7 @@ pub use buffer_type::{BufferType, BufferValue};
 pub use codes::ExchangeCode;
 pub use column::{Column, ColumnAccess, ColumnValues, column_attribute};
 pub use emit::{emit_program, rewrite_phase};
+pub use lifetimes::{Lifetime, Lifetimes};
 pub use program::{Buffer, BufferId, Phase, Program, Run, Slice, Step, Transfers};
 pub use write_back::{set_addresses, set_at, set_phase_sends, set_send};
 

@@ -152,6 +152,11 @@ impl Buffer {
     /// Position of `tile` among the buffer's tiles.
     #[must_use]
     pub fn slot(&self, tile: LogicalTile) -> Option<usize> {
+        let (first, last) = (self.tiles.first()?.0, self.tiles.last()?.0);
+        let consecutive = usize::from(last - first) + 1 == self.tiles.len();
+        if consecutive {
+            return (first..=last).contains(&tile.0).then(|| usize::from(tile.0 - first));
+        }
         self.tiles.binary_search(&tile).ok()
     }
 

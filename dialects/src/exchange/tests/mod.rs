@@ -2,6 +2,7 @@
 
 mod emitting;
 mod errors;
+mod lifetimes;
 mod reading;
 mod round_trip;
 
