@@ -4,6 +4,7 @@
 //! ([`Program::read`]), decides, and writes state back ([`write_back`]) or writes whole phases and programs ([`emit`]).
 
 mod buffer_type;
+pub mod check;
 mod codes;
 mod column;
 pub mod emit;
@@ -19,6 +20,7 @@ mod verify;
 pub mod write_back;
 
 pub use buffer_type::{BufferType, BufferValue};
+pub use check::{check_program, kernel_separations};
 pub use codes::ExchangeCode;
 pub use column::{Column, ColumnAccess, ColumnValues, column_attribute};
 pub use emit::{emit_program, rewrite_phase};

@@ -45,6 +45,7 @@ crate::operations! {
         attributes { sym_name: SymbolName, kind: Keyword<BindingKinds>, tensor: TypeValue }
         traits [Symbol]
         format "$sym_name $kind `:` $tensor attr-dict"
+        verify(verify::inside)
     }
 
     /// Storage on each tile of a set, by default all tiles of the program. `tail` bytes past its end may be fetched and never
@@ -57,6 +58,7 @@ crate::operations! {
         }
         format "$name `:` $bytes `bytes` custom<Storage> (`on` $tiles^)? (`at` $at^)? attr-dict-with-keyword"
         hooks { "Storage": ["memory", "align", "tail"] syntax::parse_storage, syntax::print_storage }
+        verify(verify::inside)
     }
 
     /// Bytes of a binding's image into a buffer, on one tile for each member. `once`: before all calls, and the buffer keeps
@@ -66,6 +68,7 @@ crate::operations! {
         attributes { binding: Symbol, once: Flag, family: Value<MoveFamily> }
         format "$binding `->` $buffer custom<Members> attr-dict"
         hooks { "Members": ["once", "family"] syntax::parse_moves, syntax::print_moves }
+        verify(verify::inside)
     }
 
     /// Bytes of a buffer to a binding's image, from one tile for each member.
@@ -74,6 +77,7 @@ crate::operations! {
         attributes { binding: Symbol, once: Flag, family: Value<MoveFamily> }
         format "$buffer `->` $binding custom<Members> attr-dict"
         hooks { "Members": ["once", "family"] syntax::parse_moves, syntax::print_moves }
+        verify(verify::inside)
     }
 
     /// Transfers between tiles, all at once: all sources are read as they are at phase entry, then all destinations are
@@ -84,6 +88,7 @@ crate::operations! {
         regions { body: OneBlock }
         traits [Symbol, NoTerminator]
         format "$sym_name attr-dict-with-keyword $body"
+        verify(verify::inside)
     }
 
     /// One transfer for each member: bytes of the source buffer on tile `from`, to the same places of the destination buffer
@@ -93,6 +98,7 @@ crate::operations! {
         attributes { family: Value<CopyFamily>, send: Maybe<Column> }
         format "custom<Copy> (`send` $send^)? attr-dict"
         hooks { "Copy": ["family"] syntax::parse_copy, syntax::print_copy }
+        verify(verify::inside)
     }
 
     /// Transfers as columns, for phases that are too irregular or too large for families. Columns with one row a transfer:
@@ -106,6 +112,7 @@ crate::operations! {
             shift: Maybe<Column>, pieces: Maybe<Column>, into: Column, lengths: Maybe<Column>, send: Maybe<Column>
         }
         format "$source `->` $destinations `from` $from `offset` $offset `bytes` $bytes (`receivers` $receivers^)? `to` $to (`buffer` $buffer^)? (`shift` $shift^)? (`pieces` $pieces^)? `into` $into (`lengths` $lengths^)? (`send` $send^)? attr-dict"
+        verify(verify::inside)
     }
 
     /// Kernel runs between two barriers. Runs of one tile happen in order.
@@ -114,6 +121,7 @@ crate::operations! {
         regions { body: OneBlock }
         traits [Symbol, NoTerminator]
         format "$sym_name attr-dict-with-keyword $body"
+        verify(verify::inside)
     }
 
     /// One call of a kernel for each member, on one tile. Operands in the kernel's order, the output first; an operand without
@@ -124,6 +132,7 @@ crate::operations! {
         traits [ForeignSymbols]
         format "custom<Run> attr-dict-with-keyword"
         hooks { "Run": ["kernel", "family", "scalars"] syntax::parse_run, syntax::print_run }
+        verify(verify::inside)
     }
 
     /// Runs its steps this many times.
@@ -132,11 +141,13 @@ crate::operations! {
         regions { body: OneBlock }
         traits [NoTerminator]
         format "$count attr-dict-with-keyword $body"
+        verify(verify::inside)
     }
 
     /// The two buffers lie in different memory elements on every tile that has both.
     SeparateOp = "exchange.separate", "buffers in different memory elements" {
         operands { first: BufferValue, second: BufferValue }
         format "$first `,` $second attr-dict"
+        verify(verify::inside)
     }
 }

@@ -1,8 +1,11 @@
 //! What must hold of a program beyond the tables of its ops.
 
+use super::check::check_program;
+use super::codes::ExchangeCode;
+use super::ops::ProgramOp;
 use super::program::Program;
 use crate::declaration::is_well_formed;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Module, OpId};
 
 /// The hook of `exchange.program`: reads the program as plain data and checks that.
@@ -11,7 +14,16 @@ pub(super) fn program(module: &Module, op: OpId, diagnostics: &mut Diagnostics) 
     if !module.walk(op).all(|op| is_well_formed(module, op)) {
         return;
     }
-    if let Err(found) = Program::read(module, op) {
-        diagnostics.append(found);
+    match Program::read(module, op) {
+        Ok(program) => diagnostics.append(check_program(module, &program)),
+        Err(found) => diagnostics.append(found),
+    }
+}
+
+/// The hook of all other ops: they stand in an `exchange.program`, which checks what it holds.
+pub(super) fn inside(module: &Module, op: OpId, diagnostics: &mut Diagnostics) {
+    if !module.ancestors(op).any(|op| module.is::<ProgramOp>(op)) {
+        let message = format!("`{}` stands outside of an `exchange.program`", module.name(op));
+        diagnostics.push(Diagnostic::error(ExchangeCode::Misplaced, module.span(op), message));
     }
 }
