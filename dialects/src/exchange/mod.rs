@@ -11,6 +11,7 @@ pub mod emit;
 pub mod families;
 pub mod index;
 pub mod lifetimes;
+pub mod meaning;
 pub mod members;
 pub mod ops;
 pub mod program;

@@ -3,6 +3,7 @@
 mod emitting;
 mod errors;
 mod lifetimes;
+mod meaning;
 mod reading;
 mod round_trip;
 
