@@ -6,6 +6,7 @@ mod lifetimes;
 mod meaning;
 mod reading;
 mod round_trip;
+mod size;
 
 use crate::ir::{Module, OpId};
 use crate::parser::{ParseOptions, parse_module};
