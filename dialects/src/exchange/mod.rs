@@ -14,6 +14,7 @@ pub mod lifetimes;
 pub mod meaning;
 pub mod members;
 pub mod ops;
+pub mod placed;
 pub mod program;
 mod read;
 mod syntax;

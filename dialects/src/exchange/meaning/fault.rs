@@ -19,6 +19,8 @@ ipu_device::coded_enum! {
         ShortImage = "R0203", "image too short",
         /// Bytes outside of a buffer, or a buffer that the tile does not have.
         OutsideBuffer = "R0204", "access outside of a buffer",
+        /// A schedule that breaks a rule of the fabric, or a fault of the fabric that executes it.
+        ExchangeFault = "R0205", "fault of a scheduled exchange",
     }
 }
 

@@ -3,9 +3,10 @@
 //! Rules kept here: in a phase all sources are read before any destination is written; calls of one tile happen in
 //! order, with the arithmetic of the device's registry; `once` loads happen before everything; a byte that nothing
 //! has written is never read. Tiles work in parallel, and of several faults the first in order of the program is
-//! reported, so results do not depend on the number of threads. Addresses and starts play no part: what they must not
-//! change is exactly this meaning.
+//! reported, so results do not depend on the number of threads. By default addresses and starts play no part: what
+//! they must not change is exactly this meaning. [`Timing::Events`] runs scheduled and placed phases by them.
 
+mod events;
 mod fault;
 mod steps;
 mod storage;
@@ -13,6 +14,7 @@ mod storage;
 use ipu_device::LogicalTile;
 use ipu_device::topology::TILE_COUNT;
 
+pub use events::Timing;
 pub use fault::{Fault, MeaningCode};
 use storage::{Storage, TileStore};
 
@@ -23,8 +25,9 @@ use super::program::{BindingKind, BufferId, HostMove, Program, Step};
 ///
 /// # Errors
 /// The first fault: an unwritten byte is read, a kernel refuses a call, an image is too short.
-pub fn run_program(program: &Program, images: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Fault> {
+pub fn run_program(program: &Program, images: &[Vec<u8>], timing: Timing) -> Result<Vec<Vec<u8>>, Fault> {
     let mut machine = Machine::new(program, images)?;
+    machine.timing = timing;
     machine.run(|_, _| {})?;
     Ok(machine.into_outputs())
 }
@@ -49,6 +52,8 @@ pub struct Machine<'p> {
     /// By logical tile: its position in `tiles`.
     position: Vec<Option<u16>>,
     images: Vec<Vec<u8>>,
+    /// How scheduled and placed phases are run.
+    pub timing: Timing,
 }
 
 impl<'p> Machine<'p> {
@@ -86,7 +91,7 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        Ok(Self { program, tiles, position, images: held })
+        Ok(Self { program, tiles, position, images: held, timing: Timing::Bulk })
     }
 
     /// Runs the whole program, and calls `observe` with the number of each step that has just happened.
@@ -140,7 +145,10 @@ impl<'p> Machine<'p> {
     pub fn step(&mut self, index: usize) -> Result<(), Fault> {
         let program = self.program;
         match program.steps.get(index) {
-            Some(Step::Phase(phase)) => self.phase(phase),
+            Some(Step::Phase(phase)) => {
+                let done = self.timing == Timing::Events && self.phase_by_events(phase)?;
+                if done { Ok(()) } else { self.phase(phase) }
+            }
             Some(Step::Compute(compute)) => self.compute(compute),
             Some(Step::LoadHost(moves)) => self.load(moves),
             Some(Step::StoreHost(moves)) => self.store(moves),

@@ -51,6 +51,21 @@ impl Storage {
         })
     }
 
+    /// The longest runs of written bytes, with their offsets.
+    pub(super) fn written_runs(&self) -> Vec<(u32, &[u8])> {
+        let is_written = |&at: &usize| self.written[at / 64] >> (at % 64) & 1 == 1;
+        let mut runs = Vec::new();
+        let mut at = 0;
+        while at < self.content.len() {
+            let end = (at..self.content.len()).find(|at| !is_written(at)).unwrap_or(self.content.len());
+            if end > at {
+                runs.push((at as u32, &self.content[at..end]));
+            }
+            at = end + 1;
+        }
+        runs
+    }
+
     /// Stores bytes; says whether they were inside.
     pub(super) fn write(&mut self, offset: u32, from: &[u8]) -> bool {
         let start = offset as usize;
@@ -109,6 +124,8 @@ mod tests {
         assert_eq!(storage.first_unwritten(10, 119), Some(128));
         assert_eq!(storage.first_unwritten(9, 2), Some(9));
         assert!(!storage.write(199, &[1, 2]));
+        assert!(storage.write(199, &[1]));
+        assert_eq!(storage.written_runs(), [(10, &[7; 118][..]), (199, &[1][..])]);
         assert_eq!(storage.range(126, 3), Some(&[7, 7, 0][..]));
         assert_eq!(storage.range(199, 2), None);
     }

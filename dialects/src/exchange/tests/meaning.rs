@@ -5,7 +5,7 @@ use ipu_device::LogicalTile;
 use ipu_device::kernels::{BufferMemory, Kernel, ScalarValues};
 
 use super::{EXAMPLE, first, module};
-use crate::exchange::meaning::{Fault, Machine, MeaningCode, image_bytes, run_program};
+use crate::exchange::meaning::{Fault, Machine, MeaningCode, Timing, image_bytes, run_program};
 use crate::exchange::program::{BufferId, Program};
 
 fn program(text: &str) -> Program {
@@ -50,7 +50,8 @@ fn block(a: &[u8], m: usize, q: usize) -> Vec<u8> {
 #[test]
 fn the_example_computes_what_its_kernels_compute() {
     let (a, b) = (halves(32 * 64, 1), codes(64 * 16));
-    let outputs = run_program(&program(EXAMPLE), &[a.clone(), b.clone(), Vec::new()]).expect("it runs");
+    let outputs =
+        run_program(&program(EXAMPLE), &[a.clone(), b.clone(), Vec::new()], Timing::Bulk).expect("it runs");
     let part = |m: usize, q: usize| {
         let mut a8 = kernel(
             "cast_f16_f143_panels",
@@ -81,7 +82,7 @@ fn results_do_not_depend_on_threads() {
     let images = [halves(32 * 64, 3), codes(64 * 16), Vec::new()];
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(|| run_program(&program(EXAMPLE), &images))
+        pool.install(|| run_program(&program(EXAMPLE), &images, Timing::Bulk))
     };
     assert_eq!(run(1), run(4));
 }
@@ -91,7 +92,7 @@ fn images_are_as_long_as_host_moves_reach() {
     let program = program(EXAMPLE);
     let sizes: Vec<u64> = (0..3).map(|binding| image_bytes(&program, binding)).collect();
     assert_eq!(sizes, [4096, 1024, 1024]);
-    let short = run_program(&program, &[vec![0; 4095], vec![0; 1024], Vec::new()]);
+    let short = run_program(&program, &[vec![0; 4095], vec![0; 1024], Vec::new()], Timing::Bulk);
     assert_eq!(short.map_err(|fault| fault.code), Err(MeaningCode::ShortImage));
 }
 
@@ -117,7 +118,7 @@ const SWAP: &str = r#"exchange.program @main on [0:2] {
 #[test]
 fn phases_swap_and_repeats_repeat() {
     let image: Vec<u8> = (0..16).collect();
-    let outputs = run_program(&program(SWAP), &[image, Vec::new()]).expect("it runs");
+    let outputs = run_program(&program(SWAP), &[image, Vec::new()], Timing::Bulk).expect("it runs");
     assert_eq!(outputs[1], [12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3]);
 }
 
@@ -137,7 +138,7 @@ fn steps_can_be_watched() {
 }
 
 fn fault(text: &str) -> Fault {
-    run_program(&program(text), &[(0..16).collect(), Vec::new()]).expect_err("it must not run")
+    run_program(&program(text), &[(0..16).collect(), Vec::new()], Timing::Bulk).expect_err("it must not run")
 }
 
 #[test]
@@ -158,4 +159,20 @@ fn unwritten_bytes_are_not_read() {
     let found = fault(&half);
     assert_eq!((found.code, found.tile), (MeaningCode::UnwrittenRead, Some(LogicalTile(0))));
     assert!(found.message.starts_with("byte 0 of `z` on tile 0"), "{found}");
+}
+
+#[test]
+fn a_right_schedule_gives_the_same_bytes_by_events() {
+    let (program, images) = (program(EXAMPLE), [halves(32 * 64, 5), codes(64 * 16), Vec::new()]);
+    let bulk = run_program(&program, &images, Timing::Bulk).expect("it runs");
+    assert_eq!(run_program(&program, &images, Timing::Events), Ok(bulk));
+}
+
+#[test]
+fn a_schedule_that_breaks_a_rule_is_a_fault_of_its_transfer() {
+    let late = EXAMPLE.replacen("[28, 29, 28, 29]", "[28, 29, 28, 10]", 1);
+    let found =
+        run_program(&program(&late), &[halves(32 * 64, 5), codes(64 * 16), Vec::new()], Timing::Events);
+    let found = found.expect_err("tile 3 starts before the source control of tile 2 can act");
+    assert_eq!((found.code, found.member), (MeaningCode::ExchangeFault, Some(3)), "{found}");
 }

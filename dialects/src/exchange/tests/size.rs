@@ -2,7 +2,7 @@
 
 use super::{findings_of, first, module};
 use crate::exchange::lifetimes::Lifetimes;
-use crate::exchange::meaning::run_program;
+use crate::exchange::meaning::{Timing, run_program};
 use crate::exchange::program::{Program, Step};
 use crate::exchange::rewrite_phase;
 use crate::ir::Name;
@@ -55,8 +55,8 @@ fn a_large_phase_is_read_checked_run_and_written_as_one_op() {
     assert_eq!(program.phases().next().map(|phase| phase.transfers.len()), Some(1472 * 100));
     assert_eq!(findings_of(&module), "");
     assert!(Lifetimes::of(&program).hull(program.buffer_ids().next().expect("there is one")).is_some());
-    let image: Vec<u8> = (0..1472 * 4 * words).map(|byte| (byte * 7 >> 3) as u8).collect();
-    let outputs = run_program(&program, &[image.clone(), Vec::new()]).expect("it runs");
+    let image: Vec<u8> = (0..1472 * 4 * words).map(|byte| ((byte * 7) >> 3) as u8).collect();
+    let outputs = run_program(&program, &[image.clone(), Vec::new()], Timing::Bulk).expect("it runs");
     let reversed: Vec<u8> = image.as_chunks::<4>().0.iter().rev().flatten().copied().collect();
     assert!(outputs[1] == reversed);
     let phase =
