@@ -1,10 +1,10 @@
-//! Families `(m, q) in (2, 2)`, slices `[512*q : +256]` and values per member.
+//! Families `(m, q) in (2, 2)` and index expressions in their ids.
 //!
 //! Members are in row-major order, the last id fastest; member `i` of a family is `NAME#i` in messages.
 
 use std::sync::Arc;
 
-use super::affine::{AffineError, AffineExpr};
+use super::affine::AffineExpr;
 use crate::codes::ParseCode;
 use crate::lexer::TokenKind;
 use crate::limits::MAX_FAMILY_MEMBERS;
@@ -186,110 +186,5 @@ fn parse_atom(parser: &mut Parser<'_>, ids: &[Arc<str>]) -> ParseResult<AffineEx
             Ok(AffineExpr::id(u16::try_from(index).unwrap_or(u16::MAX)))
         }
         _ => parser.parse_integer("a number, an id or `(`").map(AffineExpr::constant),
-    }
-}
-
-/// Bytes of a buffer: start, which may differ by member, and length, which does not.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Slice {
-    /// First byte.
-    pub start: AffineExpr,
-    /// Number of bytes.
-    pub length: u32,
-}
-
-impl Slice {
-    /// The bytes of one member.
-    ///
-    /// # Errors
-    /// The start cannot be computed.
-    pub fn start_for(&self, ids: &[i64]) -> Result<i64, AffineError> {
-        self.start.evaluate(ids)
-    }
-
-    /// `start : +length`, without the brackets.
-    ///
-    /// # Errors
-    /// The text is no slice.
-    pub fn parse_inner(parser: &mut Parser<'_>, ids: &[Arc<str>]) -> ParseResult<Self> {
-        let start = parse_expr(parser, ids)?;
-        parser.expect(TokenKind::Colon, "`:` and `+length`")?;
-        parser.expect(TokenKind::Plus, "`+` and the length of the slice")?;
-        let length = parser.parse_integer("a length in bytes")?;
-        Ok(Self { start, length })
-    }
-
-    /// `[start : +length, ...]`: at least one slice.
-    ///
-    /// # Errors
-    /// The text is no list of slices.
-    pub fn parse_list(parser: &mut Parser<'_>, ids: &[Arc<str>]) -> ParseResult<Vec<Self>> {
-        let span = parser.span();
-        let slices = parser.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, |parser| {
-            Self::parse_inner(parser, ids)
-        })?;
-        if slices.is_empty() {
-            return parser.error(ParseCode::BadExpression, span, "expected a slice such as `[0 : +256]`");
-        }
-        Ok(slices)
-    }
-
-    /// Prints `[start : +length, ...]`.
-    pub fn print_list(printer: &mut Printer<'_>, slices: &[Self], ids: &[Arc<str>]) {
-        printer.text("[");
-        printer.list(slices, ", ", |printer, slice| {
-            printer.display(format_args!("{} : +{}", slice.start.display(ids), slice.length));
-        });
-        printer.text("]");
-    }
-}
-
-/// One value for all members of a family, one for each, or a resource that holds one for each.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum PerMember {
-    /// The same for all.
-    Same(i64),
-    /// One for each member, in order.
-    Each(Vec<i64>),
-    /// The name of a resource of little-endian 64-bit integers.
-    Resource(Arc<str>),
-}
-
-impl PerMember {
-    /// The value of member `index`, where the text gives it.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<i64> {
-        match self {
-            Self::Same(value) => Some(*value),
-            Self::Each(values) => values.get(index).copied(),
-            Self::Resource(_) => None,
-        }
-    }
-
-    /// `5`, `[5, 6]` or `dense_resource<name>`
-    ///
-    /// # Errors
-    /// The text is none of them.
-    pub fn parse(parser: &mut Parser<'_>) -> ParseResult<Self> {
-        if parser.eat_word("dense_resource") {
-            parser.expect(TokenKind::Less, "`<`")?;
-            let name = parser.parse_word("the name of a resource")?;
-            parser.expect(TokenKind::Greater, "`>`")?;
-            return Ok(Self::Resource(name.into()));
-        }
-        if parser.at(TokenKind::LeftSquare) {
-            let item = |parser: &mut Parser<'_>| parser.parse_integer("an integer of 64 bits");
-            return parser.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, item).map(Self::Each);
-        }
-        parser.parse_integer("an integer of 64 bits").map(Self::Same)
-    }
-
-    /// Prints the value.
-    pub fn print(&self, printer: &mut Printer<'_>) {
-        match self {
-            Self::Same(value) => printer.display(value),
-            Self::Each(values) => printer.integers(values),
-            Self::Resource(name) => printer.display(format_args!("dense_resource<{name}>")),
-        }
     }
 }

@@ -14,7 +14,7 @@ mod tests;
 pub use address::Addresses;
 pub use affine::{AffineError, AffineExpr};
 pub use data::{Iota, Normal, Npy};
-pub use family::{Family, PerMember, Slice, parse_expr, parse_ids, print_ids};
+pub use family::{Family, parse_expr, parse_ids, print_ids};
 pub use float8::{F143, F152};
 pub use origin::OriginAttribute;
 pub use tiles::TileSet;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ipu_device::{Address, LogicalTile};
 
-use super::{Addresses, Family, Slice, TileSet, parse_expr};
+use super::{Addresses, Family, TileSet, parse_expr};
 use crate::declaration::Notation;
 use crate::parser::{ParseOptions, ParseResult, Parser, parse_attribute, parse_type, parse_whole};
 use crate::registry::Registry;
@@ -83,14 +83,4 @@ fn parentheses_past_the_limit_are_an_error_not_an_overflow() {
     assert!(error.contains("E0901"), "{}", &error[..200.min(error.len())]);
     let text = format!("{}m", "- ".repeat(100_000));
     assert!(whole(&text, |parser| parse_expr(parser, &[Arc::from("m")])).is_err());
-}
-
-#[test]
-fn slices_have_an_expression_and_a_length() {
-    let ids: Vec<Arc<str>> = vec!["q".into()];
-    let slices = whole("[256*q : +256, 512 + 256*q : +256]", |parser| Slice::parse_list(parser, &ids));
-    let slices = slices.expect("slices");
-    assert_eq!(slices.iter().map(|slice| slice.start_for(&[1])).collect::<Vec<_>>(), [Ok(256), Ok(768)]);
-    assert_eq!(slices[1].length, 256);
-    assert!(whole("[]", |parser| Slice::parse_list(parser, &ids)).is_err());
 }

@@ -106,6 +106,62 @@ fn regular_transfers_become_one_family_in_whatever_order_they_come() {
     assert!(text(&module).contains("exchange.copy (i, j) in (16, 4)"), "{}", text(&module));
 }
 
+/// What a transfer does, without the op and member that say it.
+fn rows(transfers: &Transfers) -> Vec<String> {
+    let row = |row: usize| {
+        let mut writes: Vec<_> = transfers
+            .receivers_of(row)
+            .flat_map(|receiver| {
+                let place = move |piece: &Piece| (receiver.tile, piece.offset + receiver.shift, piece.bytes);
+                transfers.pieces(row).iter().map(place)
+            })
+            .collect();
+        writes.sort_unstable();
+        format!("{} {} {:?}", transfers.source[row], transfers.source_offset[row], writes)
+    };
+    let mut rows: Vec<String> = (0..transfers.len()).map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn whatever_is_written_reads_back() {
+    let mut state = 7u32;
+    let mut random = move |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % below
+    };
+    for round in 0..40 {
+        let count = 1 + random(30);
+        let given: Vec<_> = (0..count)
+            .map(|row| {
+                let tile = if round % 2 == 0 { random(16) } else { row % 16 } as u16;
+                let (to, shift) = ((tile + 1 + random(15) as u16) % 16, 64 * random(2));
+                let mut pieces = vec![Piece { offset: 8 * random(8), bytes: 4 }];
+                if random(2) == 0 {
+                    pieces.push(Piece { offset: 128 + 8 * random(8), bytes: 4 });
+                }
+                (tile, 4 * random(64), vec![receiver(to, shift)], pieces)
+            })
+            .collect();
+        let mut expected = Transfers::default();
+        let blank = module(EMPTY);
+        for (tile, source_offset, receivers, pieces) in &given {
+            expected.push(Transfer {
+                op: first(&blank),
+                member: 0,
+                source: LogicalTile(*tile),
+                source_buffer: BufferId(0),
+                source_offset: *source_offset,
+                bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+                receivers,
+                pieces,
+            });
+        }
+        assert_eq!(rows(&transfers_of(&with_transfers(given))), rows(&expected), "round {round}");
+    }
+}
+
 #[test]
 fn starts_and_addresses_are_written_back() {
     let mut module = module(EXAMPLE);
