@@ -41,6 +41,7 @@ impl Registry {
                 &crate::builtin::DIALECT,
                 &crate::ipu::DIALECT,
                 &crate::graph::DIALECT,
+                &crate::mapped::DIALECT,
                 &crate::exchange::DIALECT,
             ])
         })

@@ -38,16 +38,17 @@ crate::operations! {
     }
 
     /// `result[.., m, n]` is the sum over `k` of `left[.., m, k] * right[.., k, n]`. `multiply` is the type in which operands
-    /// are multiplied: an operand of another type is converted to it first. `accumulate` is the type of partial sums.
+    /// are multiplied: an operand of another type is converted to it first. `accumulate` is the type of partial sums. Without them
+    /// operands are multiplied as they are stored and the sum is exact but for the rounding to the result's type.
     /// Leading axes are batches and must be equal. The flags exchange the last two axes of an operand first.
     Gemm = "graph.gemm", "matrix product with declared precision" {
         operands { left: Tensor, right: Tensor }
         results { result: Tensor }
         attributes {
-            multiply: TypeValue, accumulate: TypeValue, transpose_left: Flag, transpose_right: Flag
+            multiply: Maybe<TypeValue>, accumulate: Maybe<TypeValue>, transpose_left: Flag, transpose_right: Flag
         }
         traits [Pure]
-        format "$left `,` $right (`transpose_left` $transpose_left^)? (`transpose_right` $transpose_right^)? `multiply` `(` $multiply `)` `accumulate` `(` $accumulate `)` attr-dict `:` type($left) `,` type($right) `->` type($result)"
+        format "$left `,` $right (`transpose_left` $transpose_left^)? (`transpose_right` $transpose_right^)? (`multiply` `(` $multiply^ `)`)? (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` type($left) `,` type($right) `->` type($result)"
         verify(verify::gemm)
     }
 

@@ -78,7 +78,7 @@ pub(super) fn constant(module: &Module, op: OpId, diagnostics: &mut Diagnostics)
 pub(super) fn gemm(module: &Module, op: OpId, diagnostics: &mut Diagnostics) {
     let gemm = Gemm::wrap(op);
     for (name, ty) in [("multiply", gemm.multiply(module)), ("accumulate", gemm.accumulate(module))] {
-        if !is_float(ty) {
+        if let Some(ty) = ty.filter(|ty| !is_float(ty)) {
             diagnostics.push(rule(module, op, format!("`{name}` must be a float type, not `{ty}`")));
         }
     }

@@ -3,7 +3,7 @@
 //! The attribute names the data; what it means is the business of whoever generates or loads it.
 
 use crate::codes::ParseCode;
-use crate::ir::DialectValue;
+use crate::ir::{Attribute, DialectValue};
 use crate::lexer::TokenKind;
 use crate::parser::{ParseResult, Parser};
 use crate::printer::Printer;
@@ -56,8 +56,13 @@ impl DialectValue for Normal {
     }
 
     fn print(&self, printer: &mut Printer<'_>) {
-        printer.display(format_args!("<seed = {}, sigma = ", self.seed));
-        printer.attribute(&crate::ir::Attribute::f64(self.sigma()));
+        // Seeds past 32 bits are bit patterns.
+        if self.seed > u64::from(u32::MAX) {
+            printer.display(format_args!("<seed = {:#x}, sigma = ", self.seed));
+        } else {
+            printer.display(format_args!("<seed = {}, sigma = ", self.seed));
+        }
+        printer.attribute(&Attribute::f64(self.sigma()));
         printer.text(">");
     }
 }
@@ -97,5 +102,46 @@ impl DialectValue for Npy {
         printer.text("<");
         printer.string(self.path.as_bytes());
         printer.text(">");
+    }
+}
+
+/// The same values over and over: element `i` in row-major order is value `i` modulo their number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cycle {
+    /// The values, at least one, all numbers.
+    values: Vec<Attribute>,
+}
+
+impl Cycle {
+    /// The values.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.values.iter().map(|value| number(value).unwrap_or(f64::NAN))
+    }
+}
+
+fn number(attribute: &Attribute) -> Option<f64> {
+    attribute.as_f64().or_else(|| attribute.as_i64().map(|value| value as f64))
+}
+
+impl DialectValue for Cycle {
+    const NAME: &'static str = "ipu.cycle";
+
+    fn parse(parser: &mut Parser<'_>) -> ParseResult<Self> {
+        parser.expect(TokenKind::Less, "`<[` and values")?;
+        let span = parser.span();
+        let values = parser
+            .parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, |parser| parser.parse_attribute())?;
+        if values.is_empty() || values.iter().any(|value| number(value).is_none()) {
+            let span = parser.span_since(span);
+            return parser.error(ParseCode::BadAttribute, span, "a cycle is made of numbers, at least one");
+        }
+        parser.expect(TokenKind::Greater, "`>`")?;
+        Ok(Self { values })
+    }
+
+    fn print(&self, printer: &mut Printer<'_>) {
+        printer.text("<[");
+        printer.list(&self.values, ", ", |printer, value| printer.attribute(value));
+        printer.text("]>");
     }
 }

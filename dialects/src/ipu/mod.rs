@@ -3,21 +3,25 @@
 mod address;
 pub mod affine;
 pub mod data;
+mod element;
 pub mod family;
 pub mod float8;
 mod origin;
 mod tiles;
+mod tolerance;
 
 #[cfg(test)]
 mod tests;
 
 pub use address::Addresses;
 pub use affine::{AffineError, AffineExpr};
-pub use data::{Iota, Normal, Npy};
+pub use data::{Cycle, Iota, Normal, Npy};
+pub use element::ScaledElement;
 pub use family::{Family, parse_expr, parse_ids, print_ids};
 pub use float8::{F143, F152};
 pub use origin::OriginAttribute;
 pub use tiles::TileSet;
+pub use tolerance::{DEFAULT_TOLERANCE, ToleranceAttribute};
 
 use crate::declaration::{Dialect, ValueDeclaration};
 
@@ -47,6 +51,16 @@ pub static DIALECT: Dialect = Dialect {
         ),
         ValueDeclaration::attribute::<Iota>("test data 0, 1, 2, ...", "In row-major order.", ""),
         ValueDeclaration::attribute::<Npy>("test data from a NumPy file", "", "`<` string `>`"),
+        ValueDeclaration::attribute::<Cycle>(
+            "test data that repeats",
+            "Element `i` in row-major order is value `i` modulo the number of values.",
+            "`<` `[` number,* `]` `>`",
+        ),
+        ValueDeclaration::attribute::<ToleranceAttribute>(
+            "how far a result may be from its reference",
+            "A result passes if `|actual - reference| <= absolute + relative * |reference|`; 0.03 each by default.",
+            "`<` `absolute` `=` float `,` `relative` `=` float `>`",
+        ),
         ValueDeclaration::attribute::<TileSet>(
             "an ordered set of logical tiles",
             "Items are tiles or half-open ranges with an optional step. Inside op syntax only the brackets are written.",

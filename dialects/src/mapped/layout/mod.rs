@@ -10,6 +10,7 @@
 //! * nothing states a grid beside the layouts: [`GemmGrid::derive`] reads it from the three layouts of a GEMM,
 //!   [`transfers`] finds what a conversion moves.
 
+pub(super) mod attribute;
 mod axis;
 mod error;
 mod grid;
