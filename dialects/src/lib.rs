@@ -4,6 +4,7 @@
 //! dialect says what its ops are (its module page shows how to write one), [`registry`] lists the dialects.
 
 pub mod builtin;
+pub mod case;
 pub mod codes;
 pub mod declaration;
 pub mod diagnostics;
@@ -14,16 +15,19 @@ pub mod ir;
 pub mod lexer;
 pub mod limits;
 pub mod mapped;
+pub mod npy;
 pub mod parser;
 pub mod printer;
 pub mod registry;
 pub mod source;
 pub mod spelling;
+pub mod tensor_data;
 pub mod verifier;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use ir::Module;
 pub use registry::Registry;
+pub use tensor_data::TensorData;
 pub use verifier::{Verified, VerifyOptions, verify};
 
 #[cfg(test)]

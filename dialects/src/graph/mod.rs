@@ -1,5 +1,6 @@
 //! The dialect `graph`: what is computed. Shaped values, nothing of tiles.
 
+pub mod meaning;
 mod ops;
 mod verify;
 

@@ -7,6 +7,7 @@
 pub mod calls;
 mod codes;
 pub mod layout;
+pub mod meaning;
 mod ops;
 mod sharded;
 mod verify;

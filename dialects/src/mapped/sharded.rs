@@ -8,6 +8,7 @@ use super::codes::{MappedCode, MappedError};
 use super::layout::{Layout, Placement};
 use crate::ipu::ScaledElement;
 use crate::ir::{Module, Type, ValueId};
+use crate::tensor_data::TensorData;
 
 /// A tensor on tiles.
 #[derive(Debug, Clone)]
@@ -48,6 +49,22 @@ impl ShardedTensor {
             }
             other => other,
         })
+    }
+
+    /// Whether `data` is a tensor of this shape and element type.
+    ///
+    /// # Errors
+    /// Says what it is and what was expected.
+    pub fn check(&self, data: &TensorData) -> Result<(), MappedError> {
+        let shape: Vec<u64> = self.placement.shape().map(u64::from).collect();
+        if data.shape == shape && data.element == self.element && data.is_whole() {
+            return Ok(());
+        }
+        let message = format!(
+            "given are {:?} of `{}`, expected {shape:?} of `{}`",
+            data.shape, data.element.element, self.element.element
+        );
+        Err(MappedError::new(MappedCode::Disagree, message))
     }
 
     /// The layout of `shard` for a kernel; `None` if the shard is empty.

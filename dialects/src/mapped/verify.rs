@@ -60,7 +60,12 @@ pub(super) fn relabel(module: &Module, op: OpId, diagnostics: &mut Diagnostics) 
     let tensors =
         (ShardedTensor::of(module, relabel.input(module)), ShardedTensor::of(module, relabel.result(module)));
     let (Ok(from), Ok(to)) = tensors else { return };
-    if let Some(difference) = reordering(&from.placement, &to.placement) {
+    let reader = module.uses(relabel.result(module)).into_iter().find_map(|user| {
+        let kernel = module.attribute(user.op, "kernel")?.as_symbol()?;
+        Some(format!("`@{}`", kernel.leaf()))
+    });
+    let reader = reader.unwrap_or_else(|| format!("`{}`", to.placement.layout().order));
+    if let Some(difference) = reordering(&from.placement, &to.placement, &reader) {
         let span = module.span(op);
         let warning = Diagnostic::warning(MappedCode::RelabelReorders, span, difference);
         diagnostics.push(
@@ -69,8 +74,8 @@ pub(super) fn relabel(module: &Module, op: OpId, diagnostics: &mut Diagnostics) 
     }
 }
 
-/// How the two layouts of a relabel differ in the order of bytes; `None` if they do not.
-pub(super) fn reordering(from: &Placement, to: &Placement) -> Option<String> {
+/// How the two layouts of a relabel, whose result `reader` reads, differ in the order of bytes; `None` if they do not.
+fn reordering(from: &Placement, to: &Placement, reader: &str) -> Option<String> {
     let differs = |shard: u32| {
         let elements = from.shard_bytes(shard).0 / from.element_bytes().max(1);
         let at = (0..elements).find(|&at| from.coordinates(shard, at) != to.coordinates(shard, at))?;
@@ -89,9 +94,9 @@ pub(super) fn reordering(from: &Placement, to: &Placement) -> Option<String> {
     let (before, after) = (place(from.coordinates(shard, at)), place(to.coordinates(shard, at)));
     let ways = match (old.inner(), new.inner()) {
         (Some(old_width), Some(new_width)) if old_width != new_width => {
-            format!("{old_width}-wide panels where `{new}` reads {new_width}-wide ones")
+            format!("{old_width}-wide panels where {reader} reads {new_width}-wide ones")
         }
-        _ => format!("`{old}` where `{new}` is read"),
+        _ => format!("`{old}` where {reader} reads `{new}`"),
     };
     Some(format!(
         "the two layouts order the bytes differently: {ways}; element {at} of shard {shard} is {before} in the first \
