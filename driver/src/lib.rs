@@ -1,1 +1,10 @@
-//! The programs `ipu-opt` and `ipu`, one file a subcommand; alone in reading files, rendering diagnostics and exiting.
+//! The programs `ipu-opt` and `ipu`: one file a subcommand. Only this crate reads files, draws diagnostics and exits.
+
+pub mod commands;
+pub mod exit;
+pub mod files;
+pub mod instrumentation;
+pub mod load;
+pub mod log;
+pub mod opt;
+pub mod render;

@@ -1,2 +1,7 @@
 //! The `ipu-opt` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ipu_driver::opt::main()
+}

@@ -1,0 +1,101 @@
+//! Files: reading texts with clear errors, writing through a temporary file.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
+use ipu_dialects::source::{SourceMap, Span};
+
+use crate::exit::{DriverCode, Exit, Failure};
+
+/// Name under which standard input appears in messages.
+pub const STANDARD_INPUT: &str = "<stdin>";
+
+/// Reads a text; `-` is standard input.
+///
+/// # Errors
+/// The file is missing, a directory, unreadable, or not UTF-8; the last names the byte.
+pub fn read_text(path: &str) -> Result<(String, String), Failure> {
+    let (name, bytes) = if path == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(STANDARD_INPUT, &error))?;
+        (STANDARD_INPUT.to_owned(), bytes)
+    } else {
+        (path.to_owned(), read_bytes(Path::new(path))?)
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((name, text)),
+        Err(error) => Err(not_utf8(&name, &error)),
+    }
+}
+
+/// Reads a file's bytes.
+///
+/// # Errors
+/// The file is missing, a directory or unreadable.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path.is_dir() {
+        let message = format!("`{}` is a directory, expected a file", path.display());
+        return Err(Failure::new(Exit::Input, DriverCode::Unreadable, message));
+    }
+    fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))
+}
+
+/// Writes a whole file or nothing: through a temporary file beside it that is renamed.
+///
+/// # Errors
+/// The folder is missing or not writable.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write `{}`: {error}", path.display());
+        Failure::new(Exit::Input, DriverCode::Unwritable, message)
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Input, DriverCode::Unreadable, format!("cannot read `{name}`: {error}"))
+}
+
+/// The finding points at the first bad byte; the text is shown with every bad byte replaced.
+fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Failure {
+    let at = error.utf8_error().valid_up_to();
+    let bytes = error.as_bytes();
+    let bad = bytes.get(at).copied().unwrap_or_default();
+    let mut sources = SourceMap::default();
+    let file = sources.add(name, &String::from_utf8_lossy(bytes));
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    let span = Span::new(file, at, at.saturating_add(3));
+    let mut diagnostics = Diagnostics::new();
+    diagnostics.push(
+        Diagnostic::error(DriverCode::NotUtf8, span, format!("byte 0x{bad:02x} is not UTF-8"))
+            .note("write bytes of a string as escapes, such as `\"\\ff\"`"),
+    );
+    Failure::of(Exit::Input, diagnostics, &sources)
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+///
+/// # Errors
+/// Any other failure to write.
+pub fn write_standard_output(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let message = format!("cannot write to standard output: {error}");
+            Err(Failure::new(Exit::Input, DriverCode::Unwritable, message))
+        }
+        _ => Ok(()),
+    }
+}

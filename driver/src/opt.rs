@@ -1,0 +1,272 @@
+//! `ipu-opt`: read a text, run passes in command-line order, print the result.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
+use ipu_dialects::ir::Module;
+use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::registry::Registry;
+use ipu_dialects::source::{SourceMap, Span};
+use ipu_passes::manager::{
+    Artifacts, ManagerOptions, PassCode, Pipeline, PipelineEntry, PipelineError, ResolvedPipeline, Run,
+    RunFailure, registry,
+};
+
+use crate::exit::{Exit, Failure};
+use crate::files::write_whole;
+use crate::instrumentation::{PrintWhen, Watch};
+use crate::load::{LoadOptions, load};
+use crate::log::{self, LogFormat};
+use crate::render::{DiagnosticFormat, emit};
+
+/// Runs the program on the process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    let matches = command().get_matches();
+    let format = matches.get_one::<DiagnosticFormat>("diagnostics").copied().unwrap_or_default();
+    log::start(matches.get_one::<LogFormat>("log").copied().unwrap_or(LogFormat::Off), "info");
+    match run(&matches, format) {
+        Ok(()) => Exit::Ok.into(),
+        Err(failure) => {
+            emit(&failure.diagnostics, &failure.sources, format);
+            failure.exit.into()
+        }
+    }
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+}
+
+fn value(name: &'static str, form: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(form).help(help)
+}
+
+/// The command line, one flag a pass included.
+#[must_use]
+pub fn command() -> Command {
+    let passes = registry::all().iter().map(|info| {
+        Arg::new(info.name)
+            .long(info.name)
+            .help(info.summary)
+            .value_name("OPTIONS")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("")
+            .action(ArgAction::Append)
+            .help_heading("Passes, run in the order given; options as --pass='key=value key=value'")
+    });
+    Command::new("ipu-opt")
+        .about("Reads IR, verifies it, runs passes in command-line order, and prints the result")
+        .version(env!("CARGO_PKG_VERSION"))
+        .arg(Arg::new("input").value_name("FILE").default_value("-").help("IR file, or - for standard input"))
+        .args(passes)
+        .arg(value("pass-pipeline", "PIPELINE", "Passes as text: a,b{key=value},c"))
+        .arg(Arg::new("output").short('o').long("output").value_name("FILE").help("Where the result goes"))
+        .arg(flag("print-generic", "Print MLIR's generic form, canonical"))
+        .arg(flag("print-locations", "Print locations in generic form"))
+        .arg(flag("no-locations", "Hide locations and origins"))
+        .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
+        .arg(value("print-ir-before", "PASS", "Print IR before that pass").action(ArgAction::Append))
+        .arg(value("print-ir-after", "PASS", "Print IR after that pass").action(ArgAction::Append))
+        .arg(flag("print-ir-before-all", "Print IR before every pass"))
+        .arg(flag("print-ir-after-all", "Print IR after every pass"))
+        .arg(flag("print-ir-after-change", "Print IR after every pass that changes it"))
+        .arg(flag("print-ir-after-failure", "Print IR after a pass that fails"))
+        .arg(
+            value("dump-dir", "FOLDER", "Write the IR after each pass to numbered files")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            value("verify-each", "BOOL", "Verify after each pass")
+                .value_parser(value_parser!(bool))
+                .default_value("true"),
+        )
+        .arg(flag("timing", "Print the time of each pass"))
+        .arg(flag("stats", "Print what passes counted, as JSON lines"))
+        .arg(value("stop-after", "PASS", "Stop after that pass"))
+        .arg(
+            value("fuel", "N", "Allow passes N rewrites in all, for bisection")
+                .value_parser(value_parser!(u64)),
+        )
+        .arg(flag("with-prerequisites", "Run the passes that a pass's input lacks"))
+        .arg(flag("list-passes", "List passes with contracts and options"))
+        .arg(flag("list-dialects", "List dialects with their ops"))
+        .arg(
+            value("diagnostics", "FORMAT", "How findings are shown")
+                .value_parser(value_parser!(DiagnosticFormat))
+                .default_value("text"),
+        )
+        .arg(
+            value("log", "FORMAT", "Event log on standard error")
+                .value_parser(value_parser!(LogFormat))
+                .default_value("off"),
+        )
+}
+
+fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
+    if matches.get_flag("list-passes") {
+        return write_output(matches, &list_passes());
+    }
+    if matches.get_flag("list-dialects") {
+        return write_output(matches, &list_dialects());
+    }
+    let (pipeline, resolved) = pipeline(matches)?;
+    let input = matches.get_one::<String>("input").map_or("-", String::as_str);
+    let options = LoadOptions { allow_unregistered: matches.get_flag("allow-unregistered-dialect") };
+    let (mut module, mut findings) = load(input, options)?;
+    let run = run_passes(matches, &pipeline, &resolved, &mut module)?;
+    report(matches, &run);
+    findings.append(run.diagnostics);
+    if let Some(failure) = run.failure {
+        return Err(Failure::of(exit_of(failure), findings, &module.sources));
+    }
+    emit(&findings, &module.sources, format);
+    if let Some(package) = &run.artifacts.package {
+        return write_package(matches, package);
+    }
+    write_output(matches, &print_with(&module, print_options(matches)))
+}
+
+fn exit_of(failure: RunFailure) -> Exit {
+    match failure {
+        RunFailure::Input => Exit::Input,
+        RunFailure::CannotCompile => Exit::CannotCompile,
+        RunFailure::InvalidResult => Exit::Internal,
+    }
+}
+
+fn print_options(matches: &ArgMatches) -> PrintOptions {
+    let generic = matches.get_flag("print-generic");
+    let locations =
+        if generic { matches.get_flag("print-locations") } else { !matches.get_flag("no-locations") };
+    PrintOptions { generic, locations }
+}
+
+/// The passes asked for: a pipeline text, or flags in the order in which they stand.
+fn pipeline(matches: &ArgMatches) -> Result<(Pipeline, ResolvedPipeline), Failure> {
+    if let Some(text) = matches.get_one::<String>("pass-pipeline") {
+        return resolve_text("--pass-pipeline", text);
+    }
+    let mut asked: Vec<(usize, String)> = Vec::new();
+    for info in registry::all() {
+        let Some(values) = matches.get_many::<String>(info.name) else { continue };
+        let indices = matches.indices_of(info.name).into_iter().flatten();
+        for (index, options) in indices.zip(values) {
+            let options = options.trim();
+            asked.push((
+                index,
+                if options.is_empty() { info.name.into() } else { format!("{}{{{options}}}", info.name) },
+            ));
+        }
+    }
+    asked.sort();
+    let text = asked.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",");
+    resolve_text("<command line>", &text)
+}
+
+/// Parses and resolves a pipeline text called `name` in messages.
+///
+/// # Errors
+/// The text does not parse, names an unknown pass, or gives an option that the pass does not take.
+pub fn resolve_text(name: &str, text: &str) -> Result<(Pipeline, ResolvedPipeline), Failure> {
+    let mut sources = SourceMap::default();
+    let file = sources.add(name, text);
+    let span = |range: &std::ops::Range<usize>| Span::new(file, range.start as u32, range.end as u32);
+    let malformed = |PipelineError { message, range }| {
+        let mut diagnostics = Diagnostics::new();
+        diagnostics.push(Diagnostic::error(PassCode::BadPipeline, span(&range), message));
+        Failure::of(Exit::Input, diagnostics, &sources)
+    };
+    let pipeline = Pipeline::parse(text).map_err(malformed)?;
+    let resolved = ResolvedPipeline::new(&pipeline, |entry: &PipelineEntry| span(&entry.range))
+        .map_err(|diagnostics| Failure::of(Exit::Input, diagnostics, &sources))?;
+    Ok((pipeline, resolved))
+}
+
+fn run_passes(
+    matches: &ArgMatches,
+    pipeline: &Pipeline,
+    resolved: &ResolvedPipeline,
+    module: &mut Module,
+) -> Result<Run, Failure> {
+    let names = |key: &str| matches.get_many::<String>(key).into_iter().flatten().cloned().collect();
+    let when = PrintWhen {
+        before: names("print-ir-before"),
+        after: names("print-ir-after"),
+        before_all: matches.get_flag("print-ir-before-all"),
+        after_all: matches.get_flag("print-ir-after-all") || matches.get_flag("print-ir-after-change"),
+        only_changed: matches.get_flag("print-ir-after-change"),
+        after_failure: matches.get_flag("print-ir-after-failure"),
+    };
+    let options = ManagerOptions {
+        verify_each: matches.get_one::<bool>("verify-each").copied().unwrap_or(true),
+        fuel: matches.get_one::<u64>("fuel").copied(),
+        with_prerequisites: matches.get_flag("with-prerequisites"),
+        stop_after: matches.get_one::<String>("stop-after").cloned(),
+    };
+    let dump = matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path);
+    let mut watch = Watch::new(&when, print_options(matches), dump, pipeline);
+    let run = resolved.run(module, &options, Artifacts::default(), &mut watch);
+    match watch.failure {
+        Some(failure) => Err(failure),
+        None => Ok(run),
+    }
+}
+
+fn report(matches: &ArgMatches, run: &Run) {
+    if matches.get_flag("timing") {
+        for time in &run.times {
+            let (pass, verify) = (time.elapsed.as_micros(), time.verify.as_micros());
+            eprintln!("{:32} {pass:>10} us   verify {verify:>8} us", time.name);
+        }
+    }
+    if matches.get_flag("stats") {
+        for entry in run.statistics.iter() {
+            eprintln!("{}", serde_json::to_string(entry).unwrap_or_default());
+        }
+    }
+}
+
+fn write_output(matches: &ArgMatches, text: &str) -> Result<(), Failure> {
+    write_bytes(matches, text.as_bytes())
+}
+
+fn write_bytes(matches: &ArgMatches, bytes: &[u8]) -> Result<(), Failure> {
+    match matches.get_one::<String>("output") {
+        Some(path) if path != "-" => write_whole(path.as_ref(), bytes),
+        _ => crate::files::write_standard_output(bytes),
+    }
+}
+
+fn write_package(matches: &ArgMatches, package: &ipu_device::package::Package) -> Result<(), Failure> {
+    let bytes =
+        package.to_bytes().map_err(|error| Failure::new(Exit::Internal, error.code, error.to_string()))?;
+    write_bytes(matches, &bytes)
+}
+
+/// `--list-passes`.
+fn list_passes() -> String {
+    let mut text = String::new();
+    for info in registry::all() {
+        text.push_str(&format!("--{}\n    {}\n", info.name, info.summary));
+        for option in info.options {
+            text.push_str(&format!("    {}={}  {}\n", option.name, option.form, option.help));
+        }
+    }
+    text
+}
+
+/// `--list-dialects`.
+fn list_dialects() -> String {
+    let mut text = String::new();
+    for dialect in Registry::standard().dialects() {
+        text.push_str(&format!("{}\n    {}\n", dialect.name, dialect.summary));
+        for op in dialect.ops {
+            text.push_str(&format!("    {:28} {}\n", op.name, op.summary));
+        }
+    }
+    text
+}
