@@ -1,9 +1,11 @@
 //! The programs `ipu-opt` and `ipu`: one file a subcommand. Only this crate reads files, draws diagnostics and exits.
 
 pub mod commands;
+pub mod execute;
 pub mod exit;
 pub mod files;
 pub mod instrumentation;
+pub mod ipu;
 pub mod load;
 pub mod log;
 pub mod opt;

@@ -130,7 +130,7 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     write_output(matches, &print_with(&module, print_options(matches)))
 }
 
-fn exit_of(failure: RunFailure) -> Exit {
+pub(crate) fn exit_of(failure: RunFailure) -> Exit {
     match failure {
         RunFailure::Input => Exit::Input,
         RunFailure::CannotCompile => Exit::CannotCompile,

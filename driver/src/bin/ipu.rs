@@ -1,2 +1,7 @@
 //! The `ipu` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ipu_driver::ipu::main()
+}

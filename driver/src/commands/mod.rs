@@ -1,1 +1,4 @@
 //! The subcommands of `ipu`, one file each.
+
+pub mod doc;
+pub mod run;

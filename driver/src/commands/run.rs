@@ -1,0 +1,266 @@
+//! `ipu run`: run a file at its own level, compile it as far as passes go, run that too, and compare with its
+//! reference.
+
+use std::time::Instant;
+
+use clap::Args;
+use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
+use ipu_dialects::ir::{Module, Type};
+use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, Silent, registry};
+use serde_json::{Map, Value, json};
+
+use crate::execute::{Execution, execute, failure};
+use crate::exit::{Exit, Failure};
+use crate::files::write_standard_output;
+use crate::load::{LoadOptions, load};
+use crate::opt::{exit_of, resolve_text};
+use crate::render::{DiagnosticFormat, emit};
+
+/// Runs a file and checks it against its reference.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// IR file, or - for standard input.
+    file: String,
+    /// Run only at this level, compiling down to it first.
+    #[arg(long, value_enum)]
+    at: Option<At>,
+    /// Passes to run instead of the default pipeline.
+    #[arg(long, value_name = "PIPELINE")]
+    pass_pipeline: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A level to run at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum At {
+    Graph,
+    Mapped,
+    Exchange,
+}
+
+impl At {
+    fn level(self) -> Level {
+        match self {
+            Self::Graph => Level::Graph,
+            Self::Mapped => Level::Mapped,
+            Self::Exchange => Level::Exchange,
+        }
+    }
+}
+
+/// Files beside the working folder.
+struct Files;
+
+impl Resources for Files {
+    fn file(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// The file is refused, cannot be compiled, or faults.
+pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
+    let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
+    emit(&warnings, &module.sources, DiagnosticFormat::Text);
+    let case = read_case(&module)?;
+    let wanted = arguments.at.map(At::level);
+    let mut report = Report::new(arguments, &case);
+    let own = case.level;
+    if wanted.map_or(own != Level::Graph, |level| level == own) {
+        report.execute(&module, &case)?;
+    }
+    if wanted.is_none_or(|level| level > own) {
+        let compiled = compile(&mut module, arguments.pass_pipeline.as_deref(), wanted)?;
+        report.compiled(&compiled);
+        let case = read_case(&module)?;
+        if case.level > own {
+            report.execute(&module, &case)?;
+        }
+    }
+    report.finish(&case)
+}
+
+fn read_case(module: &Module) -> Result<Case, Failure> {
+    Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
+}
+
+/// Runs the default pipeline from the module's level on, no further than `wanted`.
+fn compile(module: &mut Module, text: Option<&str>, wanted: Option<Level>) -> Result<Run, Failure> {
+    let resolved = match text {
+        Some(text) => resolve_text("--pass-pipeline", text)?.1,
+        None => {
+            let mut pipeline = registry::default_pipeline(module);
+            if wanted == Some(Level::Mapped) {
+                pipeline
+                    .entries
+                    .retain(|entry| ["canonicalize", "select-plans"].contains(&entry.name.as_str()));
+            }
+            resolve(&pipeline, module)?
+        }
+    };
+    let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent);
+    match run.failure {
+        Some(failure) => Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources)),
+        None => Ok(run),
+    }
+}
+
+fn resolve(pipeline: &Pipeline, module: &Module) -> Result<ResolvedPipeline, Failure> {
+    ResolvedPipeline::new(pipeline, |_| ipu_dialects::source::Span::NONE)
+        .map_err(|findings| Failure::of(Exit::Internal, findings, &module.sources))
+}
+
+/// Collects what happened, for people and as JSON.
+struct Report {
+    json: bool,
+    started: Instant,
+    text: String,
+    object: Map<String, Value>,
+    levels: Vec<Value>,
+    passed: bool,
+    ran: bool,
+}
+
+impl Report {
+    fn new(arguments: &RunArguments, case: &Case) -> Self {
+        let mut report = Self {
+            json: arguments.json,
+            started: Instant::now(),
+            text: String::new(),
+            object: Map::new(),
+            levels: Vec::new(),
+            passed: true,
+            ran: false,
+        };
+        let mut hashes = Map::new();
+        for argument in &case.arguments {
+            let hash = argument.data.sha256();
+            report.line(&format!("input   {:8} {}  sha256 {hash}", argument.name, shape(&argument.ty)));
+            hashes.insert(argument.name.clone(), hash.into());
+        }
+        report.object.insert("input_sha256".into(), hashes.into());
+        report
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn compiled(&mut self, run: &Run) {
+        for time in &run.times {
+            self.line(&format!("pass    {:28} {:>8} us", time.name, time.elapsed.as_micros()));
+        }
+        let stages: Vec<Value> = run
+            .times
+            .iter()
+            .map(|time| json!({"name": time.name, "elapsed_us": time.elapsed.as_micros() as u64}))
+            .collect();
+        self.object.insert("stages".into(), stages.into());
+        for entry in run.statistics.iter() {
+            if let Value::String(text) = &entry.value {
+                self.line(&format!("{}: {}", entry.name, text.trim_end()));
+            }
+        }
+        let statistics = serde_json::to_value(&run.statistics).unwrap_or_default();
+        self.object.insert("statistics".into(), statistics);
+    }
+
+    fn execute(&mut self, module: &Module, case: &Case) -> Result<(), Failure> {
+        let execution = execute(module, case)?;
+        self.ran = true;
+        self.passed &= execution.passed();
+        for (verdict, data) in execution.verdicts.iter().zip(&execution.results) {
+            self.verdict(&execution, verdict, &data.shape);
+            let hash = data.sha256();
+            self.line(&format!("        result sha256 {hash}"));
+            self.levels.push(json!({
+                "level": execution.level.name(),
+                "result": verdict.name,
+                "verdict": if verdict.passed() { "pass" } else { "fail" },
+                "mismatches": verdict.verdict.mismatches,
+                "elements": verdict.verdict.elements,
+                "max_abs_error": finite(verdict.verdict.max_abs_error),
+                "result_sha256": hash,
+            }));
+        }
+        Ok(())
+    }
+
+    fn verdict(&mut self, execution: &Execution, result: &ResultVerdict, shape: &[u64]) {
+        let verdict = &result.verdict;
+        let word = if result.passed() { "pass" } else { "FAIL" };
+        self.line(&format!(
+            "{:7} {:8} {word}  {}/{} outside tolerance, maximum absolute error {}  ({})",
+            execution.level.name(),
+            result.name,
+            verdict.mismatches,
+            verdict.elements,
+            verdict.max_abs_error as f32,
+            execution.how,
+        ));
+        if result.uncovered > 0 {
+            self.line(&format!("        {} elements are in no shard", result.uncovered));
+        }
+        for mismatch in &verdict.first {
+            let place = coordinates(mismatch.index, shape);
+            let (reference, actual) = (mismatch.reference as f32, mismatch.actual as f32);
+            let error = mismatch.error as f32;
+            self.line(&format!(
+                "        {} {place}: reference {reference}, actual {actual}, error {error}",
+                mismatch.index
+            ));
+        }
+    }
+
+    fn finish(mut self, case: &Case) -> Result<Exit, Failure> {
+        if !self.ran {
+            let message =
+                format!("the passes end at {} level, before the level asked for", case.level.name());
+            return Err(Failure::new(Exit::Input, crate::exit::DriverCode::NothingToRun, message));
+        }
+        let elapsed = self.started.elapsed().as_micros() as u64;
+        if self.json {
+            if let Some(Value::Object(last)) = self.levels.last().cloned() {
+                self.object.extend(last);
+            }
+            let verdict = if self.passed { "pass" } else { "fail" };
+            self.object.insert("verdict".into(), verdict.into());
+            self.object.insert("levels".into(), self.levels.into());
+            self.object.insert("elapsed_us".into(), elapsed.into());
+            self.text = format!("{}\n", Value::Object(self.object));
+        }
+        write_standard_output(self.text.as_bytes())?;
+        if self.passed {
+            return Ok(Exit::Ok);
+        }
+        eprintln!("result differs from the reference");
+        Ok(Exit::No)
+    }
+}
+
+fn finite(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { json!(value.to_string()) }
+}
+
+fn shape(ty: &Type) -> String {
+    ty.as_tensor().map_or_else(String::new, |tensor| {
+        tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+    })
+}
+
+/// Row-major coordinates of element `index`, as `(row, column)`.
+fn coordinates(index: usize, shape: &[u64]) -> String {
+    let mut rest = index as u64;
+    let mut parts: Vec<String> = Vec::new();
+    for &extent in shape.iter().rev() {
+        parts.push((rest % extent.max(1)).to_string());
+        rest /= extent.max(1);
+    }
+    parts.reverse();
+    format!("({})", parts.join(", "))
+}

@@ -1,0 +1,49 @@
+//! `ipu`: the subcommands behind one command line.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{doc, run};
+
+use crate::log::{self, LogFormat};
+use crate::render::{DiagnosticFormat, emit};
+
+/// Runs, checks and explains programs for the IPU.
+#[derive(Debug, Parser)]
+#[command(name = "ipu", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Event log on standard error.
+    #[arg(long, value_enum, default_value = "off", global = true)]
+    log: LogFormat,
+    /// How findings are shown.
+    #[arg(long, value_enum, default_value = "text", global = true)]
+    diagnostics: DiagnosticFormat,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArguments),
+    Doc(doc::DocArguments),
+}
+
+/// Runs the program on the process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    log::start(arguments.log, "info");
+    let result = match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Doc(arguments) => doc::run(arguments),
+    };
+    match result {
+        Ok(exit) => exit,
+        Err(failure) => {
+            emit(&failure.diagnostics, &failure.sources, arguments.diagnostics);
+            failure.exit
+        }
+    }
+    .into()
+}
