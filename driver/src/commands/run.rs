@@ -27,6 +27,12 @@ pub struct RunArguments {
     /// Passes to run instead of the default pipeline.
     #[arg(long, value_name = "PIPELINE")]
     pass_pipeline: Option<String>,
+    /// Choices that the plan must keep, such as grid=8x4x2.
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    plan: Option<String>,
+    /// Price list that plans are compared by.
+    #[arg(long, value_name = "calibrated|recorded")]
+    prices: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -74,7 +80,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         report.execute(&module, &case)?;
     }
     if wanted.is_none_or(|level| level > own) {
-        let compiled = compile(&mut module, arguments.pass_pipeline.as_deref(), wanted)?;
+        let compiled = compile(&mut module, arguments, wanted)?;
         report.compiled(&compiled);
         let case = read_case(&module)?;
         if case.level > own {
@@ -89,8 +95,8 @@ fn read_case(module: &Module) -> Result<Case, Failure> {
 }
 
 /// Runs the default pipeline from the module's level on, no further than `wanted`.
-fn compile(module: &mut Module, text: Option<&str>, wanted: Option<Level>) -> Result<Run, Failure> {
-    let resolved = match text {
+fn compile(module: &mut Module, arguments: &RunArguments, wanted: Option<Level>) -> Result<Run, Failure> {
+    let resolved = match &arguments.pass_pipeline {
         Some(text) => resolve_text("--pass-pipeline", text)?.1,
         None => {
             let mut pipeline = registry::default_pipeline(module);
@@ -99,6 +105,7 @@ fn compile(module: &mut Module, text: Option<&str>, wanted: Option<Level>) -> Re
                     .entries
                     .retain(|entry| ["canonicalize", "select-plans"].contains(&entry.name.as_str()));
             }
+            set_plan_options(&mut pipeline, arguments);
             resolve(&pipeline, module)?
         }
     };
@@ -109,9 +116,20 @@ fn compile(module: &mut Module, text: Option<&str>, wanted: Option<Level>) -> Re
     }
 }
 
+fn set_plan_options(pipeline: &mut Pipeline, arguments: &RunArguments) {
+    let given = [("plan", &arguments.plan), ("prices", &arguments.prices)];
+    for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
+        for (key, value) in given {
+            if let Some(value) = value {
+                entry.options.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+}
+
 fn resolve(pipeline: &Pipeline, module: &Module) -> Result<ResolvedPipeline, Failure> {
     ResolvedPipeline::new(pipeline, |_| ipu_dialects::source::Span::NONE)
-        .map_err(|findings| Failure::of(Exit::Internal, findings, &module.sources))
+        .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))
 }
 
 /// Collects what happened, for people and as JSON.

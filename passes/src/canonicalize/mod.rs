@@ -13,6 +13,7 @@
 
 pub mod element;
 pub mod expression;
+mod pass;
 mod read;
 mod rewrite;
 pub mod rules;
@@ -27,6 +28,7 @@ use ipu_dialects::graph;
 use ipu_dialects::ir::{BlockId, Module, Name, OpId};
 use serde::Serialize;
 
+pub use pass::INFO;
 pub use saturate::{Limits, Stop};
 pub use select::Cost;
 

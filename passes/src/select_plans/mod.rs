@@ -14,8 +14,10 @@ mod cost;
 mod error;
 mod evaluate;
 mod footprint;
+mod lower;
 mod mapped_ops;
 mod options;
+mod pass;
 mod plan;
 mod prices;
 mod problem;
@@ -30,6 +32,7 @@ pub use error::{PlanCode, PlanError};
 pub use footprint::Footprint;
 pub use mapped_ops::{MappedOp, MappedOpKind, MappedTensor};
 pub use options::{Pin, PinnedHome, PlanOptions, Prices};
+pub use pass::INFO;
 pub use plan::{CastPlace, GemmPlan, Grid, Home, OperandPlan, Ownership, Packing, Side};
 pub use prices::{
     BoundKernel, EXCHANGE_BYTES_PER_CYCLE, PHASE_OVERHEAD_CYCLES, PhaseCost, PhaseLoad,
