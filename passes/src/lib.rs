@@ -1,6 +1,7 @@
 //! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
 
 pub mod canonicalize;
+pub mod expand_plans;
 pub mod manager;
 pub mod optimize_exchanges;
 pub mod place_storage;

@@ -7,7 +7,8 @@ use super::pipeline::Pipeline;
 use super::state::State;
 
 /// All passes in pipeline order.
-static PASSES: &[&PassInfo] = &[&crate::canonicalize::INFO, &crate::select_plans::INFO];
+static PASSES: &[&PassInfo] =
+    &[&crate::canonicalize::INFO, &crate::select_plans::INFO, &crate::expand_plans::INFO];
 
 /// All passes in pipeline order.
 #[must_use]

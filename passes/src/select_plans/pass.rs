@@ -115,7 +115,7 @@ impl SelectPlans {
             tiles: self.given.tiles.or(declared).unwrap_or(defaults.tiles),
             prices: self.given.prices,
             finalists: self.given.finalists.unwrap_or(defaults.finalists),
-            pin: self.pin.clone(),
+            pin: self.pin,
             replicate_inputs: self.given.replicate_inputs,
             ..defaults
         }
