@@ -1,0 +1,115 @@
+//! `ipu run` on the sample files, as a user would: verdicts, exit codes, and equal bits at every level.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn ipu(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ipu")).args(arguments).current_dir(root()).output().unwrap()
+}
+
+fn report(arguments: &[&str]) -> (Option<i32>, serde_json::Value) {
+    let output = ipu(arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{error}")))
+}
+
+fn samples(folder: &str) -> Vec<String> {
+    let mut files: Vec<String> = std::fs::read_dir(root().join("test-ir").join(folder))
+        .unwrap()
+        .map(|entry| format!("test-ir/{folder}/{}", entry.unwrap().file_name().to_string_lossy()))
+        .filter(|file| file.ends_with(".ir"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_sample_passes_down_to_exchange_and_levels_agree_bit_for_bit() {
+    let mut files = samples("gemm");
+    files.extend(samples("seed"));
+    files.extend(samples("example"));
+    assert!(files.len() > 15);
+    for file in files {
+        let (code, report) = report(&["run", &file, "--json"]);
+        assert_eq!((code, report["verdict"].as_str()), (Some(0), Some("pass")), "{file}: {report}");
+        assert_eq!(report["level"], "exchange", "{file}");
+        let (_, mapped) = match file.as_str() {
+            "test-ir/example/gemm-exchange.ir" => continue,
+            _ => self::report(&["run", &file, "--json", "--at", "mapped"]),
+        };
+        assert_eq!(mapped["result_sha256"], report["result_sha256"], "{file}");
+    }
+}
+
+#[test]
+fn the_recorded_miscompile_comes_out_the_same_at_mapped_and_exchange_level() {
+    let (code, report) = report(&["run", "test-ir/repro/flat-cast.ir", "--json"]);
+    assert_eq!(code, Some(1));
+    let levels = report["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 2);
+    for level in levels {
+        assert_eq!(level["mismatches"], 7565);
+        assert_eq!(level["elements"], 8192);
+        assert_eq!(level["max_abs_error"].as_f64().map(|error| error as f32), Some(1.436_035_2));
+        assert_eq!(level["result_sha256"], levels[0]["result_sha256"]);
+    }
+}
+
+#[test]
+fn the_pinned_plan_costs_what_the_recorded_run_counted() {
+    let arguments = ["run", "test-ir/seed/gemm_f8.ir", "--plan", "grid=8x4x2", "--prices", "recorded"];
+    let text = String::from_utf8(ipu(&arguments).stdout).unwrap();
+    assert!(text.contains("total 3274 cycles, exchange 1840"), "{text}");
+    assert!(text.contains("maximum absolute error 0.024902344"), "{text}");
+}
+
+#[test]
+fn every_failing_exit_says_why() {
+    for (arguments, code) in [
+        (&["run", "missing.ir"][..], 2),
+        (&["run", "test-ir"][..], 2),
+        (&["run", "test-ir/seed/gemm_f8.ir", "--plan", "grid=9x9x9"][..], 3),
+        (&["run", "test-ir/seed/gemm_f8.ir", "--pass-pipeline", "expand-plans"][..], 2),
+        (&["doc", "grap"][..], 2),
+        (&["run", "test-ir/repro/flat-cast.ir"][..], 1),
+    ] {
+        let output = ipu(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn passes_one_by_one_through_text_equal_the_dumped_files_but_for_the_header() {
+    let opt = |arguments: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_ipu-opt")).args(arguments).current_dir(root()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump");
+    let names = ["canonicalize", "select-plans", "expand-plans"];
+    let flags: Vec<String> = names.iter().map(|name| format!("--{name}")).collect();
+    let mut all: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let dump_flag = format!("--dump-dir={}", dump.display());
+    all.extend([dump_flag.as_str(), "--no-locations", "test-ir/seed/gemm_f8.ir"]);
+    opt(&all);
+    let mut input = "test-ir/seed/gemm_f8.ir".to_owned();
+    for (index, (name, flag)) in names.iter().zip(&flags).enumerate() {
+        let text = opt(&[flag, "--no-locations", &input]);
+        let dumped = std::fs::read_to_string(dump.join(format!("{:02}-{name}.ir", index + 1))).unwrap();
+        let (header, body) = dumped.split_once('\n').unwrap();
+        assert!(header.starts_with("// ipu-opt --pass-pipeline="), "{header}");
+        assert_eq!(body, text, "{name}");
+        let next = folder.path().join(format!("{index}.ir"));
+        std::fs::write(&next, &text).unwrap();
+        input = next.display().to_string();
+        assert_eq!(opt(&["--no-locations", &input]), text, "{name} prints to itself");
+    }
+}
