@@ -1,6 +1,6 @@
 //! The instruction set: one field table, and an encoder, decoder and text form that read it.
 //!
-//! [`table`] declares every form once: mnemonic, fixed bits, operands with their bit fields, contexts and the
+//! `table` declares every form once: mnemonic, fixed bits, operands with their bit fields, contexts and the
 //! strength of its evidence. [`Instruction`] has a variant a form, so code matches on names; generic code walks
 //! [`Form::operands`] with [`Instruction::values`] and [`Instruction::from_values`]. Rules:
 //!

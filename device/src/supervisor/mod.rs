@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`assembler`] | lines with symbols to words; the size is known before any address is |
-//! | [`runtime`] | start-up, worker barrier, runners of host batches, completion: the same bytes on every tile |
+//! | [`runtime()`] | start-up, worker barrier, runners of host batches, completion: the same bytes on every tile |
 //! | [`steps`] | exchange steps, kernel calls, repeats |
 //! | [`host_code`] | a tile's host exchange programs, tables and calls |
 //!

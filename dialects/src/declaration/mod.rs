@@ -68,7 +68,7 @@
 //!
 //! # A type or attribute
 //!
-//! Implement [`DialectValue`](crate::ir::DialectValue) for a struct and list
+//! Implement [`DialectValue`] for a struct and list
 //! `ValueDeclaration::attribute::<Layout>("summary", "description", "syntax")` (or `::ty`) in the dialect.
 //!
 //! # A dialect

@@ -6,7 +6,7 @@
 //! The best selection of a shared graph is NP-hard to find. Two selections, the program as it is and the one that
 //! is best for each value by itself, are improved one class at a time until no single change helps; the
 //! cheaper one wins. So the result is never worse than the program, and bounded in work by
-//! [`SELECTION_VISITS`].
+//! `SELECTION_VISITS`.
 
 use std::ops::AddAssign;
 
