@@ -43,7 +43,8 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))
 }
 
-/// Writes a whole file or nothing: through a temporary file beside it that is renamed.
+/// Writes a whole file or nothing: through a temporary file beside it that is renamed. What is there and no ordinary
+/// file (a device, a pipe, a link to one) is written to as it is, never replaced.
 ///
 /// # Errors
 /// The folder is missing or not writable.
@@ -52,6 +53,9 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let message = format!("cannot write `{}`: {error}", path.display());
         Failure::new(Exit::Input, DriverCode::Unwritable, message)
     };
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::write(path, bytes).map_err(failed);
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
@@ -97,5 +101,33 @@ pub fn write_standard_output(bytes: &[u8]) -> Result<(), Failure> {
             Err(Failure::new(Exit::Input, DriverCode::Unwritable, message))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        write_whole(&link, b"text").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().file_type().is_symlink());
+        assert!(fs::metadata(&link).unwrap().file_type().is_char_device());
+    }
+
+    #[test]
+    fn a_file_is_written_whole_and_a_missing_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.ir");
+        write_whole(&path, b"one").unwrap();
+        write_whole(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        let failure = write_whole(&folder.path().join("missing/out.ir"), b"").unwrap_err();
+        assert_eq!(failure.exit, Exit::Input);
     }
 }
