@@ -22,6 +22,7 @@ pub mod registry;
 pub mod source;
 pub mod spelling;
 pub mod tensor_data;
+pub mod tile;
 pub mod verifier;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};

@@ -43,6 +43,7 @@ impl Registry {
                 &crate::graph::DIALECT,
                 &crate::mapped::DIALECT,
                 &crate::exchange::DIALECT,
+                &crate::tile::DIALECT,
             ])
         })
     }

@@ -162,12 +162,12 @@ impl MemberSlice {
 }
 
 /// `(m, q) in (2, 2)` if it is next, else the family of one member without ids.
-pub(super) fn parse_family(parser: &mut Parser<'_>) -> ParseResult<Family> {
+pub(crate) fn parse_family(parser: &mut Parser<'_>) -> ParseResult<Family> {
     if parser.at(TokenKind::LeftParen) { Family::parse(parser) } else { Ok(Family::single()) }
 }
 
 /// Prints `(m, q) in (2, 2)` unless the family has no ids; says whether it did.
-pub(super) fn print_family(family: &Family, printer: &mut Printer<'_>) -> bool {
+pub(crate) fn print_family(family: &Family, printer: &mut Printer<'_>) -> bool {
     if family.ids.is_empty() {
         return false;
     }
