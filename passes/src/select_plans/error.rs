@@ -21,6 +21,8 @@ ipu_device::coded_enum! {
         BadOption = "P0605", "planning option out of range",
         /// A plan's own layouts do not fit together: an error of the compiler.
         Inconsistent = "P0606", "layouts of a plan do not fit together",
+        /// The pass does not take a program of this form yet.
+        Unsupported = "P0610", "program cannot be planned yet",
     }
 }
 

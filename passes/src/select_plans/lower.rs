@@ -25,8 +25,9 @@ pub(super) fn lower(
     let (tensors, ops) = candidate.plan.mapped_ops()?;
     let types = tensor_types(module, program, &tensors)?;
     let function = emit_function(module, program, &tensors, &types, &ops);
+    let mut last = function;
     for (index, other) in finalists.iter().enumerate().filter(|&(index, _)| index != chosen) {
-        record_finalist(module, function, index, other, candidate.cost.cycles);
+        last = record_finalist(module, function, last, index, other, candidate.cost.cycles);
     }
     keep_reference(module, program.function);
     Ok(())
@@ -121,7 +122,10 @@ fn emit_function(
         values[op.result] = Some(module.result(made, 0));
     }
     let result = values.last().copied().flatten();
-    module.insert_new(InsertionPoint::BlockEnd(block), mapped::Return::state().operands(result));
+    let made = module.insert_new(InsertionPoint::BlockEnd(block), mapped::Return::state().operands(result));
+    if let Some(returned) = module.entry_block(old, 0).and_then(|block| module.last_op(block)) {
+        module.inherit(made, &[returned]);
+    }
     function
 }
 
@@ -141,16 +145,25 @@ fn op_state(kind: &MappedOpKind) -> ipu_dialects::ir::OpState {
     }
 }
 
-fn record_finalist(module: &mut Module, function: OpId, index: usize, other: &Candidate, best: u64) {
-    let why = format!("{} cycles against {best}", other.cost.cycles);
+/// The record of a finalist that was not taken, after `last`; `chosen` is what the taken one costs.
+fn record_finalist(
+    module: &mut Module,
+    function: OpId,
+    last: OpId,
+    index: usize,
+    other: &Candidate,
+    chosen: u64,
+) -> OpId {
+    let why = format!("{} cycles against {chosen}", other.cost.cycles);
     let state = mapped::Finalist::state()
         .attribute("index", Attribute::i64(index as i64))
         .attribute("cycles", Attribute::i64(other.cost.cycles as i64))
         .attribute("exchange_cycles", Attribute::i64(other.cost.exchange as i64))
         .attribute("plan", Attribute::string(other.plan.decisions()))
         .attribute("why", Attribute::string(why));
-    let made = module.insert_new(InsertionPoint::After(function), state);
+    let made = module.insert_new(InsertionPoint::After(last), state);
     module.inherit(made, &[function]);
+    made
 }
 
 /// The graph becomes `@reference`, unless the file has one.

@@ -1,15 +1,19 @@
 //! The pass: a graph of one GEMM in, a mapped program out, the graph kept as `@reference`.
 
 use indexmap::IndexMap;
+use ipu_device::topology::TILE_COUNT;
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::graph;
 use ipu_dialects::ipu::ScaledElement;
-use ipu_dialects::ir::{Attribute, Module, OpId, Type};
+use ipu_dialects::ir::{Attribute, BlockId, Module, OpId, Type};
 use serde::{Deserialize, Serialize};
 
 use super::error::PlanCode;
 use super::lower::lower;
-use super::{GemmProblem, OperandType, Pin, PlanOptions, Prices, Search, Source, finalists_table, search};
+use super::{
+    FinalistRecord, GemmProblem, OperandType, Pin, PlanOptions, Prices, Search, Source, finalists_table,
+    search,
+};
 use crate::manager::{
     OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options, state::main_program,
 };
@@ -85,8 +89,10 @@ pub(super) struct GemmProgram {
 impl Pass for SelectPlans {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let (program, problem) = read_program(module)
-            .map_err(|(op, message)| context.refuse(module, op, PlanCode::BadProblem, message))?;
-        let options = self.plan_options(module, program.function);
+            .map_err(|(op, message)| context.refuse(module, op, PlanCode::Unsupported, message))?;
+        let options = self
+            .plan_options(module, program.function)
+            .map_err(|message| context.refuse(module, program.function, PlanCode::BadOption, message))?;
         let found = search(&problem, &options).map_err(|error| {
             let span = module.span(program.gemm);
             context.cannot_compile(Diagnostic::error(error.code, span, error.message))
@@ -107,36 +113,60 @@ impl Pass for SelectPlans {
 }
 
 impl SelectPlans {
-    fn plan_options(&self, module: &Module, function: OpId) -> PlanOptions {
+    /// The options of the search, or why `ipu.tiles` is no number of tiles.
+    fn plan_options(&self, module: &Module, function: OpId) -> Result<PlanOptions, String> {
         let defaults = PlanOptions::default();
         let declared = module.attribute(function, "ipu.tiles").and_then(Attribute::as_i64);
-        let declared = declared.and_then(|tiles| u16::try_from(tiles).ok());
-        PlanOptions {
-            tiles: self.given.tiles.or(declared).unwrap_or(defaults.tiles),
+        let declared = declared.map(|tiles| {
+            let most = i64::from(TILE_COUNT);
+            let fits = u16::try_from(tiles).ok().filter(|tiles| (1..=TILE_COUNT).contains(tiles));
+            fits.ok_or_else(|| format!("`ipu.tiles` is {tiles}, expected 1 to {most}"))
+        });
+        let tiles = match (self.given.tiles, declared) {
+            (Some(given), _) => given,
+            (None, Some(declared)) => declared?,
+            (None, None) => defaults.tiles,
+        };
+        Ok(PlanOptions {
+            tiles,
             prices: self.given.prices,
             finalists: self.given.finalists.unwrap_or(defaults.finalists),
             pin: self.pin,
             replicate_inputs: self.given.replicate_inputs,
             ..defaults
-        }
+        })
     }
 }
 
 fn report(found: &Search, context: &mut PassContext<'_>) {
-    for (index, candidate) in found.finalists.iter().enumerate() {
-        let record = candidate.record(index as u32);
-        let text = serde_json::to_string(&record).unwrap_or_default();
-        tracing::info!(index, record = text.as_str(), "complete plan retained");
-    }
-    let records: Vec<_> = found
-        .finalists
-        .iter()
-        .enumerate()
-        .map(|(index, candidate)| serde_json::to_value(candidate.record(index as u32)).unwrap_or_default())
-        .collect();
+    let records: Vec<FinalistRecord> =
+        (0u32..).zip(&found.finalists).map(|(index, candidate)| candidate.record(index)).collect();
+    records.iter().for_each(retained);
+    let records: Vec<_> =
+        records.iter().map(|record| serde_json::to_value(record).unwrap_or_default()).collect();
     context.record("finalists", format!("\n{}", finalists_table(&found.finalists)));
     context.record("finalist_records", records);
     context.record("search", serde_json::to_value(found.counts).unwrap_or_default());
+}
+
+/// The event of a finalist; fields are those of its record.
+fn retained(record: &FinalistRecord) {
+    tracing::info!(
+        index = record.index,
+        values = record.values,
+        operations = record.operations,
+        estimated_cycles = record.estimated_cycles,
+        estimated_exchange_cycles = record.estimated_exchange_cycles,
+        exchange_row_bytes = record.exchange_row_bytes,
+        peak_standard_bytes = record.peak_standard_bytes,
+        peak_interleaved_bytes = record.peak_interleaved_bytes,
+        peak_total_bytes = record.peak_total_bytes,
+        largest_allocation_bytes = record.largest_allocation_bytes,
+        active_tiles = ?record.active_tiles,
+        padding_groups = ?record.padding_groups,
+        converted_operations = record.converted_operations,
+        "complete plan retained"
+    );
 }
 
 /// The program and its problem, or the op that is not taken and why.
@@ -157,22 +187,29 @@ fn read_program(module: &Module) -> Result<(GemmProgram, GemmProblem), (OpId, St
         }
     }
     let gemm = gemm.ok_or((function, "the program has no `graph.gemm` to plan".to_owned()))?;
+    returns_product(module, block, gemm)?;
     let view = module.cast::<graph::Gemm>(gemm).ok_or((gemm, "not a `graph.gemm`".to_owned()))?;
     if view.transpose_left(module) || view.transpose_right(module) {
-        return Err((gemm, "a transposed operand cannot be planned yet; store it transposed".to_owned()));
+        return Err((
+            gemm,
+            "a `graph.gemm` of a transposed operand cannot be planned yet; store it transposed".to_owned(),
+        ));
     }
     let arguments = module.arguments(block);
     let position = |value, side: &str| {
         let found = arguments.iter().position(|&argument| argument == value);
-        found.ok_or((gemm, format!("the {side} operand is not an argument of `@main`")))
+        found.ok_or((gemm, format!("the {side} operand of the `graph.gemm` is not an argument of `@main`")))
     };
     let operands = [position(view.left(module), "left")?, position(view.right(module), "right")?];
     if operands[0] == operands[1] || arguments.len() != 2 {
-        return Err((gemm, "the operands must be the two arguments of `@main`".to_owned()));
+        return Err((
+            gemm,
+            "the operands of the `graph.gemm` must be the two arguments of `@main`".to_owned(),
+        ));
     }
     let tensor = |value| {
         shape_and_type(module.value_type(value))
-            .ok_or((gemm, "operands and result must be matrices of numbers".to_owned()))
+            .ok_or((gemm, "operands and result of the `graph.gemm` must be matrices of numbers".to_owned()))
     };
     let (left_shape, left) = tensor(view.left(module))?;
     let (right_shape, right) = tensor(view.right(module))?;
@@ -192,6 +229,19 @@ fn read_program(module: &Module) -> Result<(GemmProgram, GemmProblem), (OpId, St
         output: output.element,
     };
     Ok((GemmProgram { function, gemm, operands, multiply }, problem))
+}
+
+/// Refuses a program whose result is anything but the product, once.
+fn returns_product(module: &Module, block: BlockId, gemm: OpId) -> Result<(), (OpId, String)> {
+    let returned = module.last_op(block).filter(|&op| module.is::<graph::Return>(op));
+    let returned = returned.ok_or((gemm, "`@main` has no `graph.return`".to_owned()))?;
+    match module.operands(returned) {
+        [value] if *value == module.result(gemm, 0) => Ok(()),
+        _ => Err((
+            returned,
+            "`graph.return` must return the result of the `graph.gemm` and no more".to_owned(),
+        )),
+    }
 }
 
 fn shape_and_type(ty: &Type) -> Option<([u32; 2], ScaledElement)> {
