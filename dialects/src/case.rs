@@ -145,11 +145,16 @@ impl ResultVerdict {
 }
 
 /// Name, attributes and type of an argument or result before its data is made.
-struct Part<'m> {
-    name: String,
-    weight: bool,
-    ty: &'m Type,
-    attributes: &'m [(crate::ir::Name, Attribute)],
+#[derive(Debug, Clone)]
+pub struct Part<'m> {
+    /// `ipu.name`, else `arg0`, `arg1`, ... or `result0`, `result1`, ...
+    pub name: String,
+    /// Whether it enters once, before all calls.
+    pub weight: bool,
+    /// Type, layout included.
+    pub ty: &'m Type,
+    /// Everything the text says of it, name and kind among it.
+    pub attributes: &'m [(crate::ir::Name, Attribute)],
 }
 
 impl Part<'_> {
@@ -308,7 +313,9 @@ pub fn storage_order(ty: &Type) -> Vec<usize> {
     order
 }
 
-fn function_parts(module: &Module, function: OpId) -> (Vec<Part<'_>>, Vec<Part<'_>>) {
+/// What enters and what leaves a function of graph or mapped: the one reading of names and kinds.
+#[must_use]
+pub fn function_parts(module: &Module, function: OpId) -> (Vec<Part<'_>>, Vec<Part<'_>>) {
     let signature = module.attribute(function, "function_type").and_then(Attribute::as_type);
     let Some(signature) = signature.and_then(Type::as_function) else { return (Vec::new(), Vec::new()) };
     (

@@ -44,6 +44,7 @@ impl fmt::Display for Lifetime {
         match *self {
             Self::ALWAYS => f.write_str("always"),
             Self { first, last } if first == last => write!(f, "step {first}"),
+            Self { first, last: u32::MAX } => write!(f, "from step {first} on"),
             Self { first, last } => write!(f, "steps {first} to {last}"),
         }
     }

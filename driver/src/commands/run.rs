@@ -6,7 +6,10 @@ use std::time::Instant;
 use clap::Args;
 use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
 use ipu_dialects::ir::{Module, Type};
-use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, Silent, registry};
+use ipu_dialects::tensor_data::TensorData;
+use ipu_passes::manager::{
+    Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, Silent, State, registry,
+};
 use serde_json::{Map, Value, json};
 
 use crate::execute::{Execution, execute, failure};
@@ -54,6 +57,15 @@ impl At {
             Self::Exchange => Level::Exchange,
         }
     }
+
+    /// The last state of a program of that level.
+    fn last_state(self) -> State {
+        match self {
+            Self::Graph => State::Graph,
+            Self::Mapped => State::Mapped,
+            Self::Exchange => State::Placed,
+        }
+    }
 }
 
 /// Files beside the working folder.
@@ -73,18 +85,19 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
     let case = read_case(&module)?;
+    let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
     let wanted = arguments.at.map(At::level);
     let mut report = Report::new(arguments, &case);
     let own = case.level;
     if wanted.map_or(own != Level::Graph, |level| level == own) {
-        report.execute(&module, &case)?;
+        report.execute(&module, &case, &reference)?;
     }
     if wanted.is_none_or(|level| level > own) {
-        let compiled = compile(&mut module, arguments, wanted)?;
+        let compiled = compile(&mut module, arguments)?;
         report.compiled(&compiled);
         let case = read_case(&module)?;
         if case.level > own {
-            report.execute(&module, &case)?;
+            report.execute(&module, &case, &reference)?;
         }
     }
     report.finish(&case)
@@ -94,17 +107,13 @@ fn read_case(module: &Module) -> Result<Case, Failure> {
     Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
 }
 
-/// Runs the default pipeline from the module's level on, no further than `wanted`.
-fn compile(module: &mut Module, arguments: &RunArguments, wanted: Option<Level>) -> Result<Run, Failure> {
+/// Runs the passes asked for, else the default pipeline from the module's level on to the level asked for.
+fn compile(module: &mut Module, arguments: &RunArguments) -> Result<Run, Failure> {
     let resolved = match &arguments.pass_pipeline {
         Some(text) => resolve_text("--pass-pipeline", text)?.1,
         None => {
-            let mut pipeline = registry::default_pipeline(module);
-            if wanted == Some(Level::Mapped) {
-                pipeline
-                    .entries
-                    .retain(|entry| ["canonicalize", "select-plans"].contains(&entry.name.as_str()));
-            }
+            let last = arguments.at.map_or(State::Code, At::last_state);
+            let mut pipeline = registry::default_pipeline(module, last);
             set_plan_options(&mut pipeline, arguments);
             resolve(&pipeline, module)?
         }
@@ -188,8 +197,8 @@ impl Report {
         self.object.insert("statistics".into(), statistics);
     }
 
-    fn execute(&mut self, module: &Module, case: &Case) -> Result<(), Failure> {
-        let execution = execute(module, case)?;
+    fn execute(&mut self, module: &Module, case: &Case, reference: &[TensorData]) -> Result<(), Failure> {
+        let execution = execute(module, case, reference)?;
         self.ran = true;
         self.passed &= execution.passed();
         for (verdict, data) in execution.verdicts.iter().zip(&execution.results) {

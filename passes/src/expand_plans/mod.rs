@@ -10,7 +10,7 @@ mod steps;
 use indexmap::IndexMap;
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::exchange::emit_program;
-use ipu_dialects::ir::{InsertionPoint, Module, Name};
+use ipu_dialects::ir::{InsertionPoint, Module, Name, OpId};
 
 use crate::manager::{
     OptionError, Pass, PassContext, PassFailure, PassInfo, State, options, state::main_program,
@@ -51,9 +51,7 @@ struct ExpandPlans;
 impl Pass for ExpandPlans {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let function = main_program(module).unwrap_or_else(|| module.root());
-        let program = steps::expand(module, function).map_err(|(op, error)| {
-            context.cannot_compile(Diagnostic::error(error.code, module.span(op), error.message))
-        })?;
+        let program = steps::expand(module, function).map_err(|finding| context.cannot_compile(*finding))?;
         context.record("buffers", program.buffers.len());
         context.record("phases", program.phases().count());
         context.record("transfers", program.phases().map(|phase| phase.transfers.len()).sum::<usize>());
@@ -65,14 +63,7 @@ impl Pass for ExpandPlans {
     }
 }
 
-/// A refusal, before it has a place.
-pub(crate) struct Refusal {
-    code: ExpandCode,
-    message: String,
-}
-
-impl Refusal {
-    fn new(message: impl Into<String>) -> Self {
-        Self { code: ExpandCode::Unsupported, message: message.into() }
-    }
+/// That `op` cannot be expanded, and why.
+fn refusal(module: &Module, op: OpId, message: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(ExpandCode::Unsupported, module.span(op), message))
 }

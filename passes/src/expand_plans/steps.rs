@@ -1,32 +1,38 @@
 //! The steps of an expanded program: host loads, one phase and one compute step a stage of an op, host stores.
 
+use std::collections::BTreeSet;
+
 use ipu_device::LogicalTile;
+use ipu_dialects::case::{Part, function_parts};
+use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::exchange::program::{
     Binding, BindingKind, BufferId, Compute, HostMove, HostPart, Phase, Piece, Program, Receiver, Run, Slice,
     Step, Transfer, Transfers,
 };
-use ipu_dialects::ir::{Attribute, Module, Name, OpId, Type, ValueId};
-use ipu_dialects::mapped::ShardedTensor;
+use ipu_dialects::ir::{Module, Name, OpId, Type, ValueId};
 use ipu_dialects::mapped::calls::{Stage, Storage, work};
+use ipu_dialects::mapped::{self, MappedError, ShardedTensor};
 
-use super::Refusal;
 use super::buffers::Buffers;
+use super::refusal;
 
-type Refused = (OpId, Refusal);
+/// A result, or why the program cannot be expanded.
+type Expanded<T> = Result<T, Box<Diagnostic>>;
 
 /// The exchange program of a `mapped.func`.
-pub(super) fn expand(module: &Module, function: OpId) -> Result<Program, Refused> {
+pub(super) fn expand(module: &Module, function: OpId) -> Expanded<Program> {
     let block = module.entry_block(function, 0);
-    let block = block.ok_or_else(|| (function, Refusal::new("`@main` has no body")))?;
+    let block = block.ok_or_else(|| refusal(module, function, "`@main` has no body"))?;
+    let (inputs, outputs) = function_parts(module, function);
     let mut expansion =
         Expansion { module, function, buffers: Buffers::default(), steps: Vec::new(), bindings: Vec::new() };
-    for (index, &value) in module.arguments(block).iter().enumerate() {
-        expansion.load(index, value)?;
+    for (part, &value) in inputs.iter().zip(module.arguments(block)) {
+        expansion.load(part, value)?;
     }
     for op in module.ops_of(block) {
-        if module.name(op).as_str() == "mapped.return" {
-            for (index, &value) in module.operands(op).iter().enumerate() {
-                expansion.store(op, index, value)?;
+        if module.is::<mapped::Return>(op) {
+            for (part, &value) in outputs.iter().zip(module.operands(op)) {
+                expansion.store(op, part, value)?;
             }
         } else {
             expansion.op(op)?;
@@ -44,67 +50,49 @@ struct Expansion<'m> {
 }
 
 impl Expansion<'_> {
-    fn tensor(&self, op: OpId, ty: &Type) -> Result<ShardedTensor, Refused> {
-        let refused = |error: ipu_dialects::mapped::MappedError| {
-            (op, Refusal::new(error.at(self.module.span(op)).message))
-        };
-        ShardedTensor::of_type(ty).map_err(refused)
+    fn refused(&self, op: OpId, error: MappedError) -> Box<Diagnostic> {
+        refusal(self.module, op, error.at(self.module.span(op)).message)
+    }
+
+    fn tensor(&self, op: OpId, ty: &Type) -> Expanded<ShardedTensor> {
+        ShardedTensor::of_type(ty).map_err(|error| self.refused(op, error))
     }
 
     /// Weights are loaded once, inputs for every call.
-    fn load(&mut self, index: usize, value: ValueId) -> Result<(), Refused> {
-        let (ty, op) = (self.module.value_type(value).clone(), self.function);
-        let tensor = self.tensor(op, &ty)?;
-        let attributes = self.attributes("arg_attrs", index);
-        let weight = text(&attributes, "ipu.kind") == Some("weight");
-        let kind = if weight { BindingKind::Weight } else { BindingKind::Input };
-        let name = text(&attributes, "ipu.name").map_or_else(|| format!("arg{index}"), str::to_owned);
-        let buffer = self.buffers.add(value, op, &name, &tensor);
-        let binding = self.bind(name, kind, ty, attributes);
+    fn load(&mut self, part: &Part<'_>, value: ValueId) -> Expanded<()> {
+        let op = self.function;
+        let tensor = self.tensor(op, part.ty)?;
+        let kind = if part.weight { BindingKind::Weight } else { BindingKind::Input };
+        let buffer = self.buffers.add(value, op, &part.name, &tensor);
+        let binding = self.bind(part, kind);
         let parts = host_parts(&tensor, buffer);
-        self.steps.push(Step::LoadHost(HostMove { op, binding, once: weight, parts }));
+        self.steps.push(Step::LoadHost(HostMove { op, binding, once: part.weight, parts }));
         Ok(())
     }
 
-    fn store(&mut self, op: OpId, index: usize, value: ValueId) -> Result<(), Refused> {
-        let ty = self.module.value_type(value).clone();
-        let tensor = self.tensor(op, &ty)?;
-        let attributes = self.attributes("res_attrs", index);
-        let name = text(&attributes, "ipu.name").map_or_else(|| format!("result{index}"), str::to_owned);
-        let buffer = self.buffers.of(value).ok_or_else(|| (op, Refusal::new("the result has no storage")))?;
-        let binding = self.bind(name, BindingKind::Output, ty, attributes);
+    fn store(&mut self, op: OpId, part: &Part<'_>, value: ValueId) -> Expanded<()> {
+        let tensor = self.tensor(op, part.ty)?;
+        let buffer = self.buffers.of(value);
+        let buffer = buffer.ok_or_else(|| refusal(self.module, op, "the result has no storage"))?;
+        let binding = self.bind(part, BindingKind::Output);
         let mut parts = host_parts(&tensor, buffer);
-        let mut stored = std::collections::BTreeSet::new();
+        let mut stored = BTreeSet::new();
         parts.retain(|part| stored.insert(part.image_offset));
         self.steps.push(Step::StoreHost(HostMove { op, binding, once: false, parts }));
         Ok(())
     }
 
-    fn bind(
-        &mut self,
-        name: String,
-        kind: BindingKind,
-        ty: Type,
-        attributes: Vec<(Name, Attribute)>,
-    ) -> usize {
+    fn bind(&mut self, part: &Part<'_>, kind: BindingKind) -> usize {
         let kept = |name: &Name| !["ipu.name", "ipu.kind"].contains(&name.as_str());
-        let attributes = attributes.into_iter().filter(|(name, _)| kept(name));
-        let attributes = attributes.map(|(name, value)| (name.as_str().to_owned(), value)).collect();
+        let attributes = part.attributes.iter().filter(|(name, _)| kept(name));
+        let attributes = attributes.map(|(name, value)| (name.as_str().to_owned(), value.clone())).collect();
+        let (name, ty) = (part.name.clone(), part.ty.clone());
         self.bindings.push(Binding { op: self.function, name, kind, ty, attributes });
         self.bindings.len() - 1
     }
 
-    fn attributes(&self, list: &str, index: usize) -> Vec<(Name, Attribute)> {
-        let all = self.module.attribute(self.function, list).and_then(Attribute::as_array);
-        let entries = all.and_then(|all| all.get(index)?.as_dictionary());
-        entries.map(<[_]>::to_vec).unwrap_or_default()
-    }
-
-    fn op(&mut self, op: OpId) -> Result<(), Refused> {
-        let refused = |error: ipu_dialects::mapped::MappedError| {
-            (op, Refusal::new(error.at(self.module.span(op)).message))
-        };
-        let work = work(self.module, op).map_err(refused)?;
+    fn op(&mut self, op: OpId) -> Expanded<()> {
+        let work = work(self.module, op).map_err(|error| self.refused(op, error))?;
         let result = self.module.result(op, 0);
         if work.stages.is_empty() {
             if let Some(&operand) = self.module.operands(op).first() {
@@ -128,7 +116,7 @@ impl Expansion<'_> {
         for (index, stage) in work.stages.iter().enumerate() {
             let suffix = if index == 0 { String::new() } else { format!("_{index}") };
             self.stage(op, &format!("{name}{suffix}"), stage, &storage)
-                .ok_or_else(|| (op, Refusal::new("an operand has no storage")))?;
+                .ok_or_else(|| refusal(self.module, op, "an operand has no storage"))?;
         }
         Ok(())
     }
@@ -193,26 +181,13 @@ impl Expansion<'_> {
     }
 }
 
-fn text<'a>(attributes: &'a [(Name, Attribute)], name: &str) -> Option<&'a str> {
-    attributes.iter().find(|(key, _)| key.as_str() == name)?.1.as_str()
-}
-
-/// Every shard with its range of the image; copies share one.
+/// Every shard with its range of the image.
 fn host_parts(tensor: &ShardedTensor, buffer: BufferId) -> Vec<HostPart> {
-    let placement = &tensor.placement;
-    let copies = placement.layout().replicas.count().max(1);
-    let mut offsets = Vec::with_capacity(placement.shard_count() as usize);
-    let mut at = 0;
-    for shard in 0..placement.shard_count() {
-        offsets.push(at);
-        if (shard + 1) % copies == 0 {
-            at += placement.shard_bytes(shard).0;
-        }
-    }
-    let part = |(shard, tile): (u32, LogicalTile)| HostPart {
-        tile,
-        slice: Slice { buffer, offset: 0, bytes: placement.shard_bytes(shard).0 },
-        image_offset: offsets.get(shard as usize).copied().unwrap_or(0),
+    let ranges = tensor.placement.image_ranges();
+    let part = |(shard, tile): (u32, LogicalTile)| {
+        let range = ranges.get(shard as usize)?;
+        let slice = Slice { buffer, offset: 0, bytes: range.len() as u32 };
+        Some(HostPart { tile, slice, image_offset: range.start as u32 })
     };
-    tensor.shards().map(part).collect()
+    tensor.shards().filter_map(part).collect()
 }

@@ -37,15 +37,15 @@ const DEFAULT: &[&str] = &[
     "build-package",
 ];
 
-/// The default pipeline, from the level of `module` on.
+/// The default pipeline, from the level of `module` on, without passes that lead past `last`.
 #[must_use]
-pub fn default_pipeline(module: &Module) -> Pipeline {
+pub fn default_pipeline(module: &Module, last: State) -> Pipeline {
     let mut states = State::of(module);
     let mut entries = Vec::new();
     for name in DEFAULT {
         let Some(info) = find(name) else { continue };
         let takes = info.requires.iter().all(|state| states.contains(state));
-        if takes {
+        if takes && info.provides.iter().all(|&state| state <= last) {
             states.extend(info.provides);
             entries.push(super::PipelineEntry {
                 name: info.name.to_owned(),

@@ -3,9 +3,10 @@
 //! A program is the top-level op `@main`; its dialect is its level. Exchange programs are further *scheduled*
 //! when every transfer has `send` and *placed* when every buffer has `at`; half a state is the state's lack.
 
+use ipu_dialects::case::Level;
 use ipu_dialects::ir::{Module, OpId};
 
-/// What a pass can ask of its input.
+/// What a pass can ask of its input, in the order in which a program comes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
     /// `graph.func @main`.
@@ -74,14 +75,11 @@ impl State {
     }
 }
 
-/// The program: the top-level op `@main` of one of the four dialects.
+/// The program: the top-level op `@main` of one of the four levels.
 #[must_use]
 pub fn main_program(module: &Module) -> Option<OpId> {
-    module.direct_children(module.root()).find(|&op| {
-        let dialect = module.name(op).dialect();
-        module.symbol_name(op) == Some("main")
-            && matches!(dialect, Some("graph" | "mapped" | "exchange" | "tile"))
-    })
+    let is_main = |&op: &OpId| module.symbol_name(op) == Some("main") && Level::of(module, op).is_some();
+    module.direct_children(module.root()).find(is_main)
 }
 
 fn lacks_program(module: &Module, dialect: &str) -> Option<Lack> {

@@ -1,49 +1,14 @@
 //! A placement problem: what needs memory, where, when, and what must stay apart or together.
 
-use std::fmt;
-
 use ipu_device::memory_map::{INTERLEAVED_BASE, LOAD_END, MEMORY_BASE, MemoryClass};
 use ipu_device::{Address, Bytes};
+pub use ipu_dialects::exchange::Lifetime;
 
 use super::failure::{PlaceCode, PlaceError};
 use super::tiles::TileSet;
 
 /// First byte past what may be placed: data of an image must be loadable.
 pub(crate) const PLACEABLE_END: Address = LOAD_END;
-
-/// Program steps during which bytes matter, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lifetime {
-    /// Step of the first use.
-    pub first: u32,
-    /// Step of the last use.
-    pub last: u32,
-}
-
-impl Lifetime {
-    /// The whole program.
-    pub const ALWAYS: Self = Self { first: 0, last: u32::MAX };
-
-    /// Whether some step belongs to both.
-    #[must_use]
-    pub fn overlaps(self, other: Self) -> bool {
-        self.first <= other.last && other.first <= self.last
-    }
-
-    pub(crate) fn hull(self, other: Self) -> Self {
-        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
-    }
-}
-
-impl fmt::Display for Lifetime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.first, self.last) {
-            (0, u32::MAX) => f.write_str("always"),
-            (first, u32::MAX) => write!(f, "from step {first} on"),
-            (first, last) => write!(f, "steps {first} to {last}"),
-        }
-    }
-}
 
 /// Memory wanted on each tile of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,12 @@
 
 use indexmap::IndexMap;
 use ipu_device::topology::TILE_COUNT;
+use ipu_dialects::case::function_parts;
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::graph;
 use ipu_dialects::ipu::ScaledElement;
 use ipu_dialects::ir::{Attribute, BlockId, Module, OpId, Type};
+use ipu_dialects::tensor_data::TensorData;
 use serde::{Deserialize, Serialize};
 
 use super::error::PlanCode;
@@ -217,7 +219,9 @@ fn read_program(module: &Module) -> Result<(GemmProgram, GemmProblem), (OpId, St
     let declared = |ty: Option<&Type>, default| ty.and_then(ScaledElement::of).unwrap_or(default);
     let multiply = declared(view.multiply(module), left);
     let accumulate = declared(view.accumulate(module), output);
-    let source = |argument: usize| argument_source(module, function, argument);
+    let (parts, _) = function_parts(module, function);
+    let weight = |argument: usize| parts.get(argument).is_some_and(|part| part.weight);
+    let source = |argument: usize| if weight(argument) { Source::Weight } else { Source::Input };
     let problem = GemmProblem {
         m: left_shape[0],
         k: left_shape[1],
@@ -245,17 +249,7 @@ fn returns_product(module: &Module, block: BlockId, gemm: OpId) -> Result<(), (O
 }
 
 fn shape_and_type(ty: &Type) -> Option<([u32; 2], ScaledElement)> {
-    let tensor = ty.as_tensor()?;
-    let shape: Option<Vec<u32>> = tensor.shape.iter().map(|&side| u32::try_from(side).ok()).collect();
-    Some((shape?.try_into().ok()?, ScaledElement::of(&tensor.element)?))
-}
-
-fn argument_source(module: &Module, function: OpId, argument: usize) -> Source {
-    let kind = module
-        .attribute(function, "arg_attrs")
-        .and_then(Attribute::as_array)
-        .and_then(|all| all.get(argument)?.as_dictionary())
-        .and_then(|entries| entries.iter().find(|(name, _)| name.as_str() == "ipu.kind"))
-        .and_then(|(_, value)| value.as_str());
-    if kind == Some("weight") { Source::Weight } else { Source::Input }
+    let (shape, element) = TensorData::type_of(ty).ok()?;
+    let shape: Option<Vec<u32>> = shape.into_iter().map(|side| u32::try_from(side).ok()).collect();
+    Some((shape?.try_into().ok()?, element))
 }

@@ -132,6 +132,25 @@ impl Placement {
         Bytes(self.padded_shape(shard).iter().product::<u32>() * self.element_bytes)
     }
 
+    /// Where each shard lies in the tensor's image: the bytes of the distinct shards in shard order. Copies of a part
+    /// share one range; partials have one each.
+    #[must_use]
+    pub fn image_ranges(&self) -> Vec<Range<usize>> {
+        let sharers = match self.layout.replicas {
+            Replicas::Copies(count) => count.max(1),
+            Replicas::One | Replicas::Partial(_) => 1,
+        };
+        let (mut start, mut ranges) = (0, Vec::with_capacity(self.shard_count() as usize));
+        for shard in 0..self.shard_count() {
+            let end = start + self.shard_bytes(shard).0 as usize;
+            ranges.push(start..end);
+            if (shard + 1).is_multiple_of(sharers) {
+                start = end;
+            }
+        }
+        ranges
+    }
+
     /// Bytes of the largest shard.
     #[must_use]
     pub fn largest_shard_bytes(&self) -> Bytes {

@@ -80,14 +80,33 @@ impl Shards {
         decode_elements(element.element, element.scale, bytes).unwrap_or_default()
     }
 
-    /// The image of the tensor: the bytes of its distinct shards, copies left out, in shard order.
+    /// The image of the tensor; see [`Placement::image_ranges`](crate::mapped::layout::Placement::image_ranges).
     #[must_use]
     pub fn image(&self) -> Vec<u8> {
-        let step = match self.tensor.placement.layout().replicas {
-            Replicas::Copies(count) => count as usize,
-            _ => 1,
+        let mut image = Vec::new();
+        for (range, shard) in self.tensor.placement.image_ranges().into_iter().zip(&self.shards) {
+            if range.start == image.len() {
+                image.extend_from_slice(&shard.bytes);
+            }
+        }
+        image
+    }
+
+    /// The shards of the tensor with that image.
+    ///
+    /// # Errors
+    /// The image is shorter than the layout asks for.
+    pub fn from_image(tensor: ShardedTensor, image: &[u8]) -> Result<Self, MappedError> {
+        let ranges = tensor.placement.image_ranges();
+        let whole = ranges.last().map_or(0, |last| last.end);
+        let bytes: Option<Vec<&[u8]>> = ranges.into_iter().map(|range| image.get(range)).collect();
+        let short = || {
+            let message = format!("an image of {} bytes, expected {whole}", image.len());
+            MappedError::new(MappedCode::Fault, message)
         };
-        self.shards.iter().step_by(step.max(1)).flat_map(|shard| shard.bytes.iter().copied()).collect()
+        let shard = |bytes: &[u8]| Shard { bytes: bytes.to_vec(), written: Vec::new() };
+        let shards = bytes.ok_or_else(short)?.into_iter().map(shard).collect();
+        Ok(Self { tensor, shards })
     }
 
     /// Every logical element is written in the shards that are read.
