@@ -1,7 +1,9 @@
 //! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
 
 pub mod canonicalize;
+pub mod emit_tile_code;
 pub mod expand_plans;
+pub mod lower_exchanges;
 pub mod manager;
 pub mod optimize_exchanges;
 pub mod place_storage;

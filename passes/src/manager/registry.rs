@@ -7,8 +7,13 @@ use super::pipeline::Pipeline;
 use super::state::State;
 
 /// All passes in pipeline order.
-static PASSES: &[&PassInfo] =
-    &[&crate::canonicalize::INFO, &crate::select_plans::INFO, &crate::expand_plans::INFO];
+static PASSES: &[&PassInfo] = &[
+    &crate::canonicalize::INFO,
+    &crate::select_plans::INFO,
+    &crate::expand_plans::INFO,
+    &crate::lower_exchanges::INFO,
+    &crate::emit_tile_code::INFO,
+];
 
 /// All passes in pipeline order.
 #[must_use]

@@ -5,6 +5,7 @@
 
 use ipu_dialects::case::Level;
 use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::tile;
 
 /// What a pass can ask of its input, in the order in which a program comes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,7 +49,7 @@ impl State {
             Self::Scheduled => "a scheduled exchange program (every transfer with `send`)",
             Self::Placed => "a placed exchange program (every buffer with `at`)",
             Self::Tile => "a tile program (`tile.program @main`)",
-            Self::Code => "a tile program with supervisor code (`tile.code` in every image)",
+            Self::Code => "a tile program with supervisor code (no image with `tile.steps`)",
         }
     }
 
@@ -101,9 +102,6 @@ fn lacks_attribute(module: &Module, ops: &[&str], attribute: &str) -> Option<Lac
 
 fn lacks_code(module: &Module) -> Option<Lack> {
     let main = main_program(module)?;
-    let without =
-        |image: OpId| !module.direct_children(image).any(|op| module.name(op) == "tile.code".into());
-    let image =
-        module.direct_children(main).find(|&op| module.name(op) == "tile.image".into() && without(op))?;
-    Some(Lack { op: Some(image), reason: "this image has no `tile.code`".into() })
+    let steps = module.walk(main).find(|&op| module.is::<tile::ops::StepsOp>(op))?;
+    Some(Lack { op: Some(steps), reason: "this image has `tile.steps`".into() })
 }
