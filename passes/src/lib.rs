@@ -1,5 +1,6 @@
 //! The passes from graph to package, and the pass manager. One pass, one file or folder of its name.
 
+pub mod build_package;
 pub mod canonicalize;
 pub mod emit_tile_code;
 pub mod expand_plans;

@@ -13,6 +13,7 @@ static PASSES: &[&PassInfo] = &[
     &crate::expand_plans::INFO,
     &crate::lower_exchanges::INFO,
     &crate::emit_tile_code::INFO,
+    &crate::build_package::INFO,
 ];
 
 /// All passes in pipeline order.
