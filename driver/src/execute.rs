@@ -1,5 +1,7 @@
 //! Runs a module at the level of its `@main` and compares with its reference.
 
+use ipu_device::package::{Binding, Package};
+use ipu_device::simulator::Statistics;
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::Program;
@@ -9,8 +11,12 @@ use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::mapped::meaning::Shards;
 use ipu_dialects::mapped::{MappedError, ShardedTensor};
 use ipu_dialects::tensor_data::TensorData;
+use ipu_dialects::tile::TileProgram;
+use ipu_passes::build_package::build;
+use rustc_hash::FxHashMap;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{DriverCode, Exit, Failure};
+use crate::simulated::run_once;
 
 /// What a run at one level gave.
 #[derive(Debug)]
@@ -23,6 +29,8 @@ pub struct Execution {
     pub results: Vec<TensorData>,
     /// Comparison with the reference.
     pub verdicts: Vec<ResultVerdict>,
+    /// What the simulator counted, where it ran.
+    pub device: Option<Statistics>,
 }
 
 impl Execution {
@@ -41,10 +49,57 @@ pub fn execute(module: &Module, case: &Case, reference: &[TensorData]) -> Result
     let (how, results) = match case.level {
         Level::Exchange => run_exchange(module, case)?,
         Level::Graph => ("reference arithmetic", run_meaning(module, case)?),
-        Level::Mapped | Level::Tile => ("storage of every shard", run_meaning(module, case)?),
+        Level::Mapped => ("storage of every shard", run_meaning(module, case)?),
+        Level::Tile => {
+            let package = package_of(module, case)?;
+            return execute_package(module, case, &package, reference);
+        }
     };
     let verdicts = case.verdicts(reference, &results);
-    Ok(Execution { level: case.level, how, results, verdicts })
+    Ok(Execution { level: case.level, how, results, verdicts, device: None })
+}
+
+/// Runs `package`, which was built from the tile program of `module`, on the simulated device.
+///
+/// # Errors
+/// A fault of the program, at the program.
+pub fn execute_package(
+    module: &Module,
+    case: &Case,
+    package: &Package,
+    reference: &[TensorData],
+) -> Result<Execution, Failure> {
+    let misfit = |error: MappedError| failure(Exit::Input, error.at(module.span(case.entry)), module);
+    let mut images: FxHashMap<&str, Vec<u8>> = FxHashMap::default();
+    for argument in &case.arguments {
+        images.insert(&argument.name, image(&argument.data, &argument.ty).map_err(misfit)?);
+    }
+    let bytes = |_, binding: &Binding| images.get(binding.name.as_str()).cloned().unwrap_or_default();
+    let run = run_once(package, None, &bytes).map_err(|error| {
+        let (exit, code) = if error.is_program_fault() {
+            (Exit::No, DriverCode::Fault)
+        } else {
+            (Exit::Input, DriverCode::Device)
+        };
+        let finding = Diagnostic::error(code, module.span(case.entry), error.to_string());
+        failure(exit, finding.note(format!("reported as {}", error.code())), module)
+    })?;
+    let mut results = Vec::new();
+    for result in &case.results {
+        let at = package.outputs.iter().position(|output| output.name == result.name);
+        let bytes = at.and_then(|at| run.outputs.get(at)).map_or(&[][..], Vec::as_slice);
+        results.push(from_image(bytes, &result.ty).map_err(misfit)?);
+    }
+    let verdicts = case.verdicts(reference, &results);
+    let how = "package on the simulated device";
+    Ok(Execution { level: Level::Tile, how, results, verdicts, device: Some(run.statistics) })
+}
+
+/// The package of the tile program of `module`.
+fn package_of(module: &Module, case: &Case) -> Result<Package, Failure> {
+    let program = TileProgram::read(module, case.entry)
+        .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
+    build(module, &program).map_err(|error| failure(Exit::Input, error.at(module), module))
 }
 
 /// A failure of one finding about `module`.

@@ -10,3 +10,4 @@ pub mod load;
 pub mod log;
 pub mod opt;
 pub mod render;
+pub mod simulated;

@@ -47,6 +47,7 @@ enum At {
     Graph,
     Mapped,
     Exchange,
+    Tile,
 }
 
 impl At {
@@ -55,6 +56,7 @@ impl At {
             Self::Graph => Level::Graph,
             Self::Mapped => Level::Mapped,
             Self::Exchange => Level::Exchange,
+            Self::Tile => Level::Tile,
         }
     }
 
@@ -64,6 +66,7 @@ impl At {
             Self::Graph => State::Graph,
             Self::Mapped => State::Mapped,
             Self::Exchange => State::Placed,
+            Self::Tile => State::Code,
         }
     }
 }
