@@ -168,12 +168,15 @@ fn footer(module: &Module, program: &TileProgram, images: &Images) -> Footer {
     }
 }
 
+/// Kind and name of the segments of the image that a tile is the first to have.
+type ImageNames = (LogicalTile, Vec<(SectionKind, Arc<str>)>);
+
 /// The images of all tiles.
 struct Images {
     /// In order of physical tile.
     tiles: Vec<TileImage>,
     /// By the first tile of each distinct image: kind and name of its segments in order.
-    names: Vec<(LogicalTile, Vec<(SectionKind, Arc<str>)>)>,
+    names: Vec<ImageNames>,
 }
 
 impl Images {

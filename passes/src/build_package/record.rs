@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ipu_device::{LogicalTile, PhysicalTile};
+use ipu_device::PhysicalTile;
 use ipu_dialects::ir::{Attribute, Module, Name, OpId};
 use ipu_dialects::printer::{PrintOptions, print_with};
 use ipu_dialects::tile::{Body, Section, TileProgram};
@@ -70,11 +70,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub(super) fn of(
-        module: &Module,
-        program: &TileProgram,
-        images: Vec<(LogicalTile, Vec<(SectionKind, Arc<str>)>)>,
-    ) -> Self {
+    pub(super) fn of(module: &Module, program: &TileProgram, images: Vec<super::ImageNames>) -> Self {
         let names = |names: Vec<(SectionKind, Arc<str>)>| {
             names.into_iter().map(|(kind, name)| (kind, name.to_string())).collect()
         };
