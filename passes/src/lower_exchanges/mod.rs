@@ -163,6 +163,3 @@ impl Lowering<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
