@@ -8,5 +8,6 @@ pub mod lower_exchanges;
 pub mod manager;
 pub mod optimize_exchanges;
 pub mod place_storage;
+pub mod price_program;
 pub mod schedule_exchanges;
 pub mod select_plans;

@@ -58,7 +58,10 @@ fn rows_of_the_worked_example_are_word_for_word_those_of_its_table() {
     for encoding in ["reference", "compact"] {
         let program = lowered(EXAMPLE, &format!("lower-exchanges{{row-encoding={encoding}}}"));
         for (tile, (gather, scatter)) in (0..).zip(gather.into_iter().zip(scatter)) {
-            assert_eq!((&*row(&program, tile, "gather"), &*row(&program, tile, "scatter")), (gather, scatter));
+            assert_eq!(
+                (&*row(&program, tile, "gather"), &*row(&program, tile, "scatter")),
+                (gather, scatter)
+            );
         }
         assert_eq!(row(&program, 1471, "gather"), "43a00000", "a tile without a part returns at once");
     }

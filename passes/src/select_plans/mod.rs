@@ -34,6 +34,7 @@ pub use mapped_ops::{MappedOp, MappedOpKind, MappedTensor};
 pub use options::{Pin, PinnedHome, PlanOptions, Prices};
 pub use pass::INFO;
 pub use plan::{CastPlace, GemmPlan, Grid, Home, OperandPlan, Ownership, Packing, Side};
+pub(crate) use prices::PriceBook;
 pub use prices::{
     BoundKernel, EXCHANGE_BYTES_PER_CYCLE, PHASE_OVERHEAD_CYCLES, PhaseCost, PhaseLoad,
     RECORDED_PHASE_CYCLES, phase_bound,
