@@ -41,6 +41,9 @@ pub struct ProgramPrice {
     pub parts: Vec<Part>,
 }
 
+/// Calls of a tile in order: what, cycles.
+type Calls = Vec<(String, u64)>;
+
 /// A phase, or the work between two phases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "part", rename_all = "lowercase")]
@@ -71,7 +74,7 @@ pub enum Part {
         /// Rounds.
         rounds: u64,
         /// Calls of that tile in order: what, cycles.
-        calls: Vec<(String, u64)>,
+        calls: Calls,
     },
 }
 
@@ -170,7 +173,7 @@ impl<'p> Pricing<'p> {
             by_tile.entry(run.tile).or_default().push(run);
         }
         let mut consumed = 0;
-        let mut slowest: Option<(u64, LogicalTile, Vec<(String, u64)>)> = None;
+        let mut slowest: Option<(u64, LogicalTile, Calls)> = None;
         for (tile, runs) in by_tile {
             let (eaten, calls) = self.tile(tile, &runs, &moved, loads.get(&tile));
             consumed = consumed.max(eaten);
@@ -207,13 +210,7 @@ impl<'p> Pricing<'p> {
     }
 
     /// Bytes that the tile consumes of what the phase moves, and its calls with their prices.
-    fn tile(
-        &mut self,
-        tile: LogicalTile,
-        runs: &[&Run],
-        moved: &Moved,
-        load: Option<&Load>,
-    ) -> (u64, Vec<(String, u64)>) {
+    fn tile(&mut self, tile: LogicalTile, runs: &[&Run], moved: &Moved, load: Option<&Load>) -> (u64, Calls) {
         let recorded = self.book.prices == Prices::Recorded;
         let mut read = Ranges::new();
         let mut calls = Vec::new();
