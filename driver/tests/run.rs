@@ -29,7 +29,7 @@ fn samples(folder: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_sample_passes_down_to_exchange_and_levels_agree_bit_for_bit() {
+fn every_sample_passes_on_the_simulated_device_and_levels_agree_bit_for_bit() {
     let mut files = samples("gemm");
     files.extend(samples("seed"));
     files.extend(samples("example"));
@@ -37,17 +37,15 @@ fn every_sample_passes_down_to_exchange_and_levels_agree_bit_for_bit() {
     for file in files {
         let (code, report) = report(&["run", &file, "--json"]);
         assert_eq!((code, report["verdict"].as_str()), (Some(0), Some("pass")), "{file}: {report}");
-        assert_eq!(report["level"], "exchange", "{file}");
-        let (_, mapped) = match file.as_str() {
-            "test-ir/example/gemm-exchange.ir" => continue,
-            _ => self::report(&["run", &file, "--json", "--at", "mapped"]),
-        };
-        assert_eq!(mapped["result_sha256"], report["result_sha256"], "{file}");
+        assert_eq!(report["level"], "tile", "{file}");
+        let above = if file == "test-ir/example/gemm-exchange.ir" { "exchange" } else { "mapped" };
+        let (_, above) = self::report(&["run", &file, "--json", "--at", above]);
+        assert_eq!(above["result_sha256"], report["result_sha256"], "{file}");
     }
 }
 
 #[test]
-fn the_recorded_miscompile_comes_out_the_same_at_mapped_and_exchange_level() {
+fn the_recorded_miscompile_comes_out_the_same_at_every_level() {
     let (code, report) = report(&["run", "test-ir/repro/flat-cast.ir", "--json"]);
     assert_eq!(code, Some(1));
     let levels = report["levels"].as_array().unwrap();

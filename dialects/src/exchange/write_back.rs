@@ -1,12 +1,17 @@
-//! State back into the text: `send` of transfers, `at` of buffers. Nothing else of an op changes.
+//! State back into the text: `send` of transfers, `at` of buffers, `exchange.separate` between them. Nothing else of an
+//! op changes.
+
+use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use ipu_device::{Address, LogicalTile};
 
 use super::column::column_attribute;
-use super::program::{PerTile, Program, Transfers};
+use super::ops::SeparateOp;
+use super::program::{BufferId, PerTile, Program, Transfers};
+use crate::declaration::Op;
 use crate::ipu::{Addresses, TileSet};
-use crate::ir::{Attribute, Module, OpId};
+use crate::ir::{Attribute, InsertionPoint, Module, Name, OpId};
 
 const SEND: &str = "send";
 const AT: &str = "at";
@@ -65,4 +70,30 @@ pub fn set_addresses(module: &mut Module, program: &Program) {
             }
         }
     }
+}
+
+/// Adds an `exchange.separate` for each of `pairs` that `program` does not have, behind those that it has or else behind
+/// its buffers; gives how many. Each has the place and origin of the pair's first buffer.
+pub fn add_separations(
+    module: &mut Module,
+    program: &Program,
+    pairs: &BTreeSet<(BufferId, BufferId)>,
+    pass: Name,
+) -> usize {
+    let ordered = |&(one, other): &(BufferId, BufferId)| (one.min(other), one.max(other));
+    let known: BTreeSet<_> = program.separate.iter().map(ordered).collect();
+    let new: BTreeSet<_> = pairs.iter().map(ordered).filter(|pair| !known.contains(pair)).collect();
+    let Some(block) = module.entry_block(program.op, 0) else { return 0 };
+    let last = |name: &str| module.ops_of(block).filter(|&op| module.name(op).as_str() == name).last();
+    let Some(mut behind) = last("exchange.separate").or_else(|| last("exchange.buffer")) else { return 0 };
+    for &(one, other) in &new {
+        let sources = [program.buffer(one).op, program.buffer(other).op];
+        let [first, second] = sources.map(|op| module.result(op, 0));
+        let state = SeparateOp::state().operand(first).operand(second);
+        behind = module.insert_new(InsertionPoint::After(behind), state);
+        module.inherit(behind, &sources[..1]);
+        let origin = module.origin(behind).map(|origin| origin.through(pass));
+        module.set_origin(behind, origin);
+    }
+    new.len()
 }

@@ -11,6 +11,8 @@ static PASSES: &[&PassInfo] = &[
     &crate::canonicalize::INFO,
     &crate::select_plans::INFO,
     &crate::expand_plans::INFO,
+    &crate::schedule_exchanges::INFO,
+    &crate::place_storage::INFO,
     &crate::lower_exchanges::INFO,
     &crate::emit_tile_code::INFO,
     &crate::build_package::INFO,

@@ -1,6 +1,8 @@
 //! Gives every buffer of a program its address.
 
+pub(crate) mod buffers;
 mod failure;
+pub(crate) mod pass;
 pub mod problem;
 mod search;
 pub mod statistics;
@@ -9,6 +11,7 @@ mod units;
 pub mod validate;
 
 pub use failure::{PlaceCode, PlaceError};
+pub use pass::INFO;
 pub use problem::{Buffer, Lifetime, PlacementProblem, Reservation};
 pub use search::{PlaceOptions, Placed, Placement, place_storage};
 pub use statistics::{Peaks, PlacementStatistics, peak_liveness};

@@ -90,6 +90,13 @@ pub(crate) fn accesses(problem: &Problem, sends: &[u32]) -> Vec<TileAccesses> {
     tiles
 }
 
+/// Last event of the longest row, guard events included; 0 where nothing moves.
+pub(crate) fn phase_length(problem: &Problem, sends: &[u32]) -> i64 {
+    let tiles = accesses(problem, sends);
+    let ends = tiles.iter().flat_map(|tile| tile.reads.iter().chain(&tile.writes)).map(|access| access.end);
+    ends.max().unwrap_or(0)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ControlKind {
     Select,
