@@ -1,7 +1,6 @@
 //! Runs a module at the level of its `@main` and compares with its reference.
 
 use ipu_device::package::{Binding, Package};
-use ipu_device::simulator::Statistics;
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::Program;
@@ -16,7 +15,7 @@ use ipu_passes::build_package::build;
 use rustc_hash::FxHashMap;
 
 use crate::exit::{DriverCode, Exit, Failure};
-use crate::simulated::run_once;
+use crate::simulated::{DeviceCounts, run_once};
 
 /// What a run at one level gave.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub struct Execution {
     /// Comparison with the reference.
     pub verdicts: Vec<ResultVerdict>,
     /// What the simulator counted, where it ran.
-    pub device: Option<Statistics>,
+    pub device: Option<DeviceCounts>,
 }
 
 impl Execution {
@@ -92,7 +91,7 @@ pub fn execute_package(
     }
     let verdicts = case.verdicts(reference, &results);
     let how = "package on the simulated device";
-    Ok(Execution { level: Level::Tile, how, results, verdicts, device: Some(run.statistics) })
+    Ok(Execution { level: Level::Tile, how, results, verdicts, device: Some(run.counts) })
 }
 
 /// The package of the tile program of `module`.

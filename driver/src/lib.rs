@@ -3,6 +3,7 @@
 pub mod commands;
 pub mod execute;
 pub mod exit;
+pub mod figures;
 pub mod files;
 pub mod instrumentation;
 pub mod ipu;

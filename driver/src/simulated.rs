@@ -1,5 +1,6 @@
 //! A package on the simulated device: through the runtime's own protocol, from open to the end of the program.
 
+use ipu_device::host_exchange::batches::{INITIALIZE, RUN};
 use ipu_device::package::{Binding, BindingKind, Package};
 use ipu_device::runtime::{
     BootProgram, Configuration, Device, DeviceLock, RunInputs, RuntimeError, SimulatedTransport, run_package,
@@ -12,7 +13,38 @@ pub struct DeviceRun {
     /// The image of each output, in order of the package.
     pub outputs: Vec<Vec<u8>>,
     /// What the simulator counted.
-    pub statistics: Statistics,
+    pub counts: DeviceCounts,
+}
+
+/// What the simulator counted in a run of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Cycles between the last host sync of the inputs and the first of the outputs: the last batch's words to their
+    /// places, then every step of the program.
+    pub body: u64,
+    /// Cycles from start to end, host exchange included.
+    pub total: u64,
+    /// Of each exchange phase: cycles from its sync to the end of its last row.
+    pub phases: Vec<u64>,
+    /// Cycles of all tiles together.
+    pub tile_cycles: u64,
+}
+
+impl DeviceCounts {
+    fn of(package: &Package, statistics: &Statistics) -> Self {
+        let calls = [INITIALIZE, RUN].map(|name| package.host_exchange.call(name));
+        let batches: usize = calls.iter().flatten().map(|call| call.input_batch_ends.len()).sum();
+        // One sync at start-up, then one before and one after each batch.
+        let syncs = &statistics.host_syncs;
+        let (last, next) = (syncs.get(2 * batches), syncs.get(2 * batches + 1));
+        let end = next.map_or(statistics.cycles, |sync| sync.arrival);
+        Self {
+            body: last.map_or(0, |sync| end.0.saturating_sub(sync.release.0)),
+            total: statistics.cycles.0,
+            phases: statistics.phases.iter().map(|phase| phase.cycles.0).collect(),
+            tile_cycles: statistics.tile_cycles,
+        }
+    }
 }
 
 /// Runs `package` once. `image` gives the bytes of the binding of that kind and name, as long as the binding is.
@@ -44,5 +76,5 @@ pub fn run_once(
         outputs.push(own.to_vec());
         rest = after;
     }
-    Ok(DeviceRun { outputs, statistics })
+    Ok(DeviceRun { outputs, counts: DeviceCounts::of(package, &statistics) })
 }

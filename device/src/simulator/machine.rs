@@ -53,8 +53,8 @@ pub struct Statistics {
     pub phases: Vec<PhaseStatistics>,
     /// Global syncs passed, host syncs included.
     pub syncs: u32,
-    /// Host syncs among them.
-    pub host_syncs: u32,
+    /// Host syncs among them, in order.
+    pub host_syncs: Vec<SyncTime>,
     /// Bytes moved by host packets.
     pub host_bytes: u64,
     /// Cycle of the tile that is furthest.
@@ -63,6 +63,15 @@ pub struct Statistics {
     pub tile_cycles: u64,
     /// Classes of tiles simulated one by one.
     pub classes: u32,
+}
+
+/// When a sync passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncTime {
+    /// Cycle at which the last tile arrived.
+    pub arrival: Cycles,
+    /// Cycle at which all go on.
+    pub release: Cycles,
 }
 
 /// The tiles of one device.
@@ -79,7 +88,7 @@ pub struct Simulator {
     phases: Vec<PhaseStatistics>,
     writes: Vec<PhaseWrite>,
     syncs: u32,
-    host_syncs: u32,
+    host_syncs: Vec<SyncTime>,
     host_bytes: u64,
 }
 
@@ -98,7 +107,7 @@ impl Simulator {
             phases: Vec::new(),
             writes: Vec::new(),
             syncs: 0,
-            host_syncs: 0,
+            host_syncs: Vec::new(),
             host_bytes: 0,
         }
     }
@@ -168,7 +177,7 @@ impl Simulator {
         Statistics {
             phases: self.phases.clone(),
             syncs: self.syncs,
-            host_syncs: self.host_syncs,
+            host_syncs: self.host_syncs.clone(),
             host_bytes: self.host_bytes,
             cycles: Cycles(classes.iter().map(|class| class.core.cycle).max().unwrap_or(0)),
             tile_cycles: classes.iter().map(|class| class.core.cycle * class.members.len() as u64).sum(),
@@ -227,9 +236,11 @@ impl Simulator {
     }
 
     fn pass(&mut self, zone: Zone) {
-        sync::pass(&mut self.classes, zone, GLOBAL_SYNC_CYCLES);
+        let (arrival, release) = sync::pass(&mut self.classes, zone, GLOBAL_SYNC_CYCLES);
         self.syncs += 1;
-        self.host_syncs += u32::from(zone.needs_host());
+        if zone.needs_host() {
+            self.host_syncs.push(SyncTime { arrival: Cycles(arrival), release: Cycles(release) });
+        }
     }
 }
 

@@ -33,7 +33,7 @@ mod transfer;
 mod workers;
 
 pub use fault::{Fault, FaultCode, Moment, tile_name};
-pub use machine::{PhaseWrite, Simulator, SimulatorOptions, Statistics};
+pub use machine::{PhaseWrite, Simulator, SimulatorOptions, Statistics, SyncTime};
 pub use memory::{MemoryError, POISON, TileMemory};
 pub use phase::{PhaseOptions, PhaseOutcome, PhaseTile, run_phase};
 pub use routines::KernelSymbols;

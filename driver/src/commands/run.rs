@@ -7,17 +7,18 @@ use clap::Args;
 use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
 use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::tensor_data::TensorData;
-use ipu_passes::manager::{
-    Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, Silent, State, registry,
-};
+use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, State, registry};
+use ipu_passes::select_plans::Prices;
 use serde_json::{Map, Value, json};
 
 use crate::execute::{Execution, execute, failure};
 use crate::exit::{Exit, Failure};
+use crate::figures::Figures;
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
 use crate::opt::{exit_of, resolve_text};
 use crate::render::{DiagnosticFormat, emit};
+use crate::simulated::DeviceCounts;
 
 /// Runs a file and checks it against its reference.
 #[derive(Debug, Args)]
@@ -34,11 +35,30 @@ pub struct RunArguments {
     #[arg(long, value_name = "KEY=VALUE,...")]
     plan: Option<String>,
     /// Price list that plans are compared by.
-    #[arg(long, value_name = "calibrated|recorded")]
-    prices: Option<String>,
+    #[arg(long, value_enum, default_value_t)]
+    prices: PriceList,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// A price list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum PriceList {
+    /// Formulas fitted to hardware, phases by their schedules.
+    #[default]
+    Calibrated,
+    /// The counting rule of the recorded run.
+    Recorded,
+}
+
+impl From<PriceList> for Prices {
+    fn from(list: PriceList) -> Self {
+        match list {
+            PriceList::Calibrated => Self::Calibrated,
+            PriceList::Recorded => Self::Recorded,
+        }
+    }
 }
 
 /// A level to run at.
@@ -96,8 +116,10 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         report.execute(&module, &case, &reference)?;
     }
     if wanted.is_none_or(|level| level > own) {
-        let compiled = compile(&mut module, arguments)?;
-        report.compiled(&compiled);
+        let mut figures = Figures::new(arguments.prices.into());
+        let compiled = compile(&mut module, arguments, &mut figures)?;
+        figures.observe(&module);
+        report.compiled(&compiled, &figures);
         let case = read_case(&module)?;
         if case.level > own {
             report.execute(&module, &case, &reference)?;
@@ -111,7 +133,7 @@ fn read_case(module: &Module) -> Result<Case, Failure> {
 }
 
 /// Runs the passes asked for, else the default pipeline from the module's level on to the level asked for.
-fn compile(module: &mut Module, arguments: &RunArguments) -> Result<Run, Failure> {
+fn compile(module: &mut Module, arguments: &RunArguments, figures: &mut Figures) -> Result<Run, Failure> {
     let resolved = match &arguments.pass_pipeline {
         Some(text) => resolve_text("--pass-pipeline", text)?.1,
         None => {
@@ -121,7 +143,7 @@ fn compile(module: &mut Module, arguments: &RunArguments) -> Result<Run, Failure
             resolve(&pipeline, module)?
         }
     };
-    let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent);
+    let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), figures);
     match run.failure {
         Some(failure) => Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources)),
         None => Ok(run),
@@ -129,12 +151,11 @@ fn compile(module: &mut Module, arguments: &RunArguments) -> Result<Run, Failure
 }
 
 fn set_plan_options(pipeline: &mut Pipeline, arguments: &RunArguments) {
-    let given = [("plan", &arguments.plan), ("prices", &arguments.prices)];
+    let prices = Prices::from(arguments.prices).name();
     for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
-        for (key, value) in given {
-            if let Some(value) = value {
-                entry.options.insert(key.to_owned(), value.clone());
-            }
+        entry.options.insert("prices".to_owned(), prices.to_owned());
+        if let Some(plan) = &arguments.plan {
+            entry.options.insert("plan".to_owned(), plan.clone());
         }
     }
 }
@@ -181,7 +202,7 @@ impl Report {
         self.text.push('\n');
     }
 
-    fn compiled(&mut self, run: &Run) {
+    fn compiled(&mut self, run: &Run, figures: &Figures) {
         for time in &run.times {
             self.line(&format!("pass    {:28} {:>8} us", time.name, time.elapsed.as_micros()));
         }
@@ -196,6 +217,10 @@ impl Report {
                 self.line(&format!("{}: {}", entry.name, text.trim_end()));
             }
         }
+        if let Some(text) = figures.text() {
+            self.line(&text);
+        }
+        figures.record(&run.statistics, &mut self.object);
         let statistics = serde_json::to_value(&run.statistics).unwrap_or_default();
         self.object.insert("statistics".into(), statistics);
     }
@@ -204,6 +229,9 @@ impl Report {
         let execution = execute(module, case, reference)?;
         self.ran = true;
         self.passed &= execution.passed();
+        if let Some(device) = &execution.device {
+            self.simulated(device);
+        }
         for (verdict, data) in execution.verdicts.iter().zip(&execution.results) {
             self.verdict(&execution, verdict, &data.shape);
             let hash = data.sha256();
@@ -219,6 +247,24 @@ impl Report {
             }));
         }
         Ok(())
+    }
+
+    /// What the simulator counted. The body is what happens between the host's inputs and outputs: the last batch's words
+    /// to their places, every step of the program.
+    fn simulated(&mut self, device: &DeviceCounts) {
+        let DeviceCounts { body, total, phases, tile_cycles } = device;
+        self.line(&format!(
+            "simulated {body} cycles between host inputs and outputs, {total} from start to end, host exchange included"
+        ));
+        for (index, cycles) in phases.iter().enumerate() {
+            self.line(&format!(
+                "        phase {index}: {cycles} cycles from its sync to the end of its last row"
+            ));
+        }
+        self.object.insert("simulated_cycles".into(), (*body).into());
+        self.object.insert("simulated_total_cycles".into(), (*total).into());
+        self.object.insert("simulated_phase_cycles".into(), phases.clone().into());
+        self.object.insert("simulated_tile_cycles".into(), (*tile_cycles).into());
     }
 
     fn verdict(&mut self, execution: &Execution, result: &ResultVerdict, shape: &[u64]) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ipu_device::PhysicalTile;
 use ipu_dialects::ir::{Attribute, Module, Name, OpId};
-use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::printer::op_text;
 use ipu_dialects::tile::{Body, Section, TileProgram};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -126,9 +126,8 @@ fn texts(attributes: &[(Name, Attribute)]) -> Vec<(String, String)> {
     attributes.iter().map(|(name, value)| (name.as_str().to_owned(), value.to_string())).collect()
 }
 
-/// The text of the module without the program.
+/// The top-level ops of the module, the program apart, as text.
 fn rest_of_file(module: &Module, program: OpId) -> String {
-    let mut rest = module.clone();
-    rest.erase(program);
-    print_with(&rest, PrintOptions { generic: false, locations: false })
+    let others = module.direct_children(module.root()).filter(|&op| op != program);
+    others.map(|op| op_text(module, op) + "\n").collect()
 }

@@ -16,13 +16,13 @@ use super::rows::PhaseRows;
 /// By step of the program: the runs of each tile, in order.
 type Runs<'p> = FxHashMap<(usize, LogicalTile), Vec<&'p Run>>;
 
-/// Bytes of rows, over all tiles.
+/// Bytes of rows on the tile that has most.
 pub(super) fn row_bytes(program: &TileProgram) -> u64 {
     let of_image = |image: &Image| -> u64 {
         let rows = image.sections.iter().filter(|section| matches!(section.body, tile::Body::Row(_)));
         rows.map(|row| u64::from(row.size().0)).sum()
     };
-    program.images.iter().map(|image| of_image(image) * image.tiles.len() as u64).sum()
+    program.images.iter().map(of_image).max().unwrap_or(0)
 }
 
 impl Lowering<'_> {

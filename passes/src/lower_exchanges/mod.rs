@@ -108,7 +108,7 @@ impl Pass for LowerExchanges {
         })?;
         context.record("images", program.images.len());
         context.record("kernels", program.kernels.len());
-        context.record("row_bytes", images::row_bytes(&program));
+        context.record("exchange_row_bytes", images::row_bytes(&program));
         let made = program.emit(module, InsertionPoint::Before(op), NAME);
         module.inherit(made, &[op]);
         module.erase(op);
