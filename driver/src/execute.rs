@@ -12,6 +12,7 @@ use ipu_dialects::mapped::{MappedError, ShardedTensor};
 use ipu_dialects::tensor_data::TensorData;
 use ipu_dialects::tile::TileProgram;
 use ipu_passes::build_package::build;
+use ipu_passes::emit_tile_code;
 use rustc_hash::FxHashMap;
 
 use crate::exit::{DriverCode, Exit, Failure};
@@ -96,8 +97,9 @@ pub fn execute_package(
 
 /// The package of the tile program of `module`.
 fn package_of(module: &Module, case: &Case) -> Result<Package, Failure> {
-    let program = TileProgram::read(module, case.entry)
+    let mut program = TileProgram::read(module, case.entry)
         .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
+    emit_tile_code::emit(&mut program).map_err(|error| failure(Exit::Input, error.at(module), module))?;
     build(module, &program).map_err(|error| failure(Exit::Input, error.at(module), module))
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{doc, run};
+use crate::commands::{compile, doc, inspect, run};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -25,7 +25,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Compile(compile::CompileArguments),
     Run(run::RunArguments),
+    Inspect(inspect::InspectArguments),
     Doc(doc::DocArguments),
 }
 
@@ -35,7 +37,9 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.log, "info");
     let result = match &arguments.command {
+        Command::Compile(arguments) => compile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
         Command::Doc(arguments) => doc::run(arguments),
     };
     match result {

@@ -1,6 +1,7 @@
 //! The programs `ipu-opt` and `ipu`: one file a subcommand. Only this crate reads files, draws diagnostics and exits.
 
 pub mod commands;
+pub mod compile;
 pub mod execute;
 pub mod exit;
 pub mod figures;
@@ -10,5 +11,6 @@ pub mod ipu;
 pub mod load;
 pub mod log;
 pub mod opt;
+pub mod package_file;
 pub mod render;
 pub mod simulated;

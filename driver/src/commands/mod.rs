@@ -1,4 +1,6 @@
 //! The subcommands of `ipu`, one file each.
 
+pub mod compile;
 pub mod doc;
+pub mod inspect;
 pub mod run;

@@ -4,19 +4,19 @@
 use std::time::Instant;
 
 use clap::Args;
+use ipu_device::package::Package;
 use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
 use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::tensor_data::TensorData;
-use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, State, registry};
-use ipu_passes::select_plans::Prices;
+use ipu_passes::manager::{Run, State};
 use serde_json::{Map, Value, json};
 
-use crate::execute::{Execution, execute, failure};
+use crate::compile::CompileOptions;
+use crate::execute::{Execution, execute, execute_package, failure};
 use crate::exit::{Exit, Failure};
 use crate::figures::Figures;
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
-use crate::opt::{exit_of, resolve_text};
 use crate::render::{DiagnosticFormat, emit};
 use crate::simulated::DeviceCounts;
 
@@ -28,37 +28,11 @@ pub struct RunArguments {
     /// Run only at this level, compiling down to it first.
     #[arg(long, value_enum)]
     at: Option<At>,
-    /// Passes to run instead of the default pipeline.
-    #[arg(long, value_name = "PIPELINE")]
-    pass_pipeline: Option<String>,
-    /// Choices that the plan must keep, such as grid=8x4x2.
-    #[arg(long, value_name = "KEY=VALUE,...")]
-    plan: Option<String>,
-    /// Price list that plans are compared by.
-    #[arg(long, value_enum, default_value_t)]
-    prices: PriceList,
+    #[command(flatten)]
+    options: CompileOptions,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// A price list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum PriceList {
-    /// Formulas fitted to hardware, phases by their schedules.
-    #[default]
-    Calibrated,
-    /// The counting rule of the recorded run.
-    Recorded,
-}
-
-impl From<PriceList> for Prices {
-    fn from(list: PriceList) -> Self {
-        match list {
-            PriceList::Calibrated => Self::Calibrated,
-            PriceList::Recorded => Self::Recorded,
-        }
-    }
 }
 
 /// A level to run at.
@@ -113,16 +87,15 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut report = Report::new(arguments, &case);
     let own = case.level;
     if wanted.map_or(own != Level::Graph, |level| level == own) {
-        report.execute(&module, &case, &reference)?;
+        report.execute(&module, &case, &reference, None)?;
     }
     if wanted.is_none_or(|level| level > own) {
-        let mut figures = Figures::new(arguments.prices.into());
-        let compiled = compile(&mut module, arguments, &mut figures)?;
-        figures.observe(&module);
+        let last = arguments.at.map_or(State::Code, At::last_state);
+        let (compiled, figures) = arguments.options.compile(&mut module, last)?;
         report.compiled(&compiled, &figures);
         let case = read_case(&module)?;
         if case.level > own {
-            report.execute(&module, &case, &reference)?;
+            report.execute(&module, &case, &reference, compiled.artifacts.package.as_ref())?;
         }
     }
     report.finish(&case)
@@ -130,39 +103,6 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
 
 fn read_case(module: &Module) -> Result<Case, Failure> {
     Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
-}
-
-/// Runs the passes asked for, else the default pipeline from the module's level on to the level asked for.
-fn compile(module: &mut Module, arguments: &RunArguments, figures: &mut Figures) -> Result<Run, Failure> {
-    let resolved = match &arguments.pass_pipeline {
-        Some(text) => resolve_text("--pass-pipeline", text)?.1,
-        None => {
-            let last = arguments.at.map_or(State::Code, At::last_state);
-            let mut pipeline = registry::default_pipeline(module, last);
-            set_plan_options(&mut pipeline, arguments);
-            resolve(&pipeline, module)?
-        }
-    };
-    let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), figures);
-    match run.failure {
-        Some(failure) => Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources)),
-        None => Ok(run),
-    }
-}
-
-fn set_plan_options(pipeline: &mut Pipeline, arguments: &RunArguments) {
-    let prices = Prices::from(arguments.prices).name();
-    for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
-        entry.options.insert("prices".to_owned(), prices.to_owned());
-        if let Some(plan) = &arguments.plan {
-            entry.options.insert("plan".to_owned(), plan.clone());
-        }
-    }
-}
-
-fn resolve(pipeline: &Pipeline, module: &Module) -> Result<ResolvedPipeline, Failure> {
-    ResolvedPipeline::new(pipeline, |_| ipu_dialects::source::Span::NONE)
-        .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))
 }
 
 /// Collects what happened, for people and as JSON.
@@ -225,8 +165,17 @@ impl Report {
         self.object.insert("statistics".into(), statistics);
     }
 
-    fn execute(&mut self, module: &Module, case: &Case, reference: &[TensorData]) -> Result<(), Failure> {
-        let execution = execute(module, case, reference)?;
+    fn execute(
+        &mut self,
+        module: &Module,
+        case: &Case,
+        reference: &[TensorData],
+        package: Option<&Package>,
+    ) -> Result<(), Failure> {
+        let execution = match package {
+            Some(package) => execute_package(module, case, package, reference)?,
+            None => execute(module, case, reference)?,
+        };
         self.ran = true;
         self.passed &= execution.passed();
         if let Some(device) = &execution.device {

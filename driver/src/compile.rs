@@ -1,0 +1,112 @@
+//! Compiling a module as a command line asks: which passes, with which choices, what is kept on the way.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ipu_dialects::ir::Module;
+use ipu_dialects::printer::PrintOptions;
+use ipu_passes::manager::{
+    Artifacts, Instrumentation, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, Run, State,
+    registry,
+};
+use ipu_passes::select_plans::Prices;
+
+use crate::exit::{Exit, Failure};
+use crate::figures::Figures;
+use crate::instrumentation::{PrintWhen, Watch};
+use crate::opt::{exit_of, resolve_text};
+
+/// Which passes run, and with which choices.
+#[derive(Debug, Args)]
+pub struct CompileOptions {
+    /// Passes to run instead of the default pipeline.
+    #[arg(long, value_name = "PIPELINE")]
+    pass_pipeline: Option<String>,
+    /// Choices that the plan must keep, such as grid=8x4x2.
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    plan: Option<String>,
+    /// Price list that plans are compared by.
+    #[arg(long, value_enum, default_value_t)]
+    prices: PriceList,
+    /// Write the IR after each pass to numbered files.
+    #[arg(long, value_name = "FOLDER")]
+    dump_dir: Option<PathBuf>,
+}
+
+/// A price list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum PriceList {
+    /// Formulas fitted to hardware, phases by their schedules.
+    #[default]
+    Calibrated,
+    /// The counting rule of the recorded run.
+    Recorded,
+}
+
+impl CompileOptions {
+    /// The price list asked for.
+    #[must_use]
+    pub fn prices(&self) -> Prices {
+        match self.prices {
+            PriceList::Calibrated => Prices::Calibrated,
+            PriceList::Recorded => Prices::Recorded,
+        }
+    }
+
+    /// Runs the passes asked for, else the default pipeline from the module's level down to `last`.
+    ///
+    /// # Errors
+    /// The pipeline does not resolve, a pass refuses the module, or a dump cannot be written.
+    pub fn compile(&self, module: &mut Module, last: State) -> Result<(Run, Figures), Failure> {
+        let (pipeline, resolved) = self.pipeline(module, last)?;
+        let when = PrintWhen::default();
+        let print = PrintOptions { generic: false, locations: false };
+        let mut watch = Both {
+            figures: Figures::new(self.prices()),
+            dump: Watch::new(&when, print, self.dump_dir.as_deref(), &pipeline),
+        };
+        let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut watch);
+        let Both { mut figures, dump } = watch;
+        if let Some(failure) = dump.failure {
+            return Err(failure);
+        }
+        if let Some(failure) = run.failure {
+            return Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources));
+        }
+        figures.observe(module);
+        Ok((run, figures))
+    }
+
+    fn pipeline(&self, module: &Module, last: State) -> Result<(Pipeline, ResolvedPipeline), Failure> {
+        if let Some(text) = &self.pass_pipeline {
+            return resolve_text("--pass-pipeline", text);
+        }
+        let mut pipeline = registry::default_pipeline(module, last);
+        for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
+            entry.options.insert("prices".to_owned(), self.prices().name().to_owned());
+            if let Some(plan) = &self.plan {
+                entry.options.insert("plan".to_owned(), plan.clone());
+            }
+        }
+        let resolved = ResolvedPipeline::new(&pipeline, |_| ipu_dialects::source::Span::NONE)
+            .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
+        Ok((pipeline, resolved))
+    }
+}
+
+/// Figures and dumps of one run.
+struct Both<'a> {
+    figures: Figures,
+    dump: Watch<'a>,
+}
+
+impl Instrumentation for Both<'_> {
+    fn before_pass(&mut self, index: usize, entry: &PipelineEntry, module: &Module) {
+        self.figures.before_pass(index, entry, module);
+        self.dump.before_pass(index, entry, module);
+    }
+
+    fn after_pass(&mut self, index: usize, entry: &PipelineEntry, module: &Module) {
+        self.dump.after_pass(index, entry, module);
+    }
+}
