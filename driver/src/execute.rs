@@ -1,6 +1,9 @@
 //! Runs a module at the level of its `@main` and compares with its reference.
 
+use std::time::Duration;
+
 use ipu_device::package::{Binding, Package};
+use ipu_device::runtime::DeviceLock;
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::Program;
@@ -29,8 +32,8 @@ pub struct Execution {
     pub results: Vec<TensorData>,
     /// Comparison with the reference.
     pub verdicts: Vec<ResultVerdict>,
-    /// What the simulator counted, where it ran.
-    pub device: Option<DeviceCounts>,
+    /// What the simulator counted, and the time it took here, where it ran.
+    pub device: Option<(DeviceCounts, Duration)>,
 }
 
 impl Execution {
@@ -41,25 +44,31 @@ impl Execution {
     }
 }
 
-/// Runs `case`, which was read from `module`, at its own level and compares with `reference`.
+/// Runs `case`, which was read from `module`, at its own level and compares with `reference`. `lock` is held while a device
+/// is used.
 ///
 /// # Errors
 /// The program faults.
-pub fn execute(module: &Module, case: &Case, reference: &[TensorData]) -> Result<Execution, Failure> {
+pub fn execute(
+    module: &Module,
+    case: &Case,
+    reference: &[TensorData],
+    lock: Option<DeviceLock>,
+) -> Result<Execution, Failure> {
     let (how, results) = match case.level {
         Level::Exchange => run_exchange(module, case)?,
         Level::Graph => ("reference arithmetic", run_meaning(module, case)?),
         Level::Mapped => ("storage of every shard", run_meaning(module, case)?),
         Level::Tile => {
             let package = package_of(module, case)?;
-            return execute_package(module, case, &package, reference);
+            return execute_package(module, case, &package, reference, lock);
         }
     };
     let verdicts = case.verdicts(reference, &results);
     Ok(Execution { level: case.level, how, results, verdicts, device: None })
 }
 
-/// Runs `package`, which was built from the tile program of `module`, on the simulated device.
+/// Runs `package`, which was built from the tile program of `module`, on the simulated device, under `lock`.
 ///
 /// # Errors
 /// A fault of the program, at the program.
@@ -68,6 +77,7 @@ pub fn execute_package(
     case: &Case,
     package: &Package,
     reference: &[TensorData],
+    lock: Option<DeviceLock>,
 ) -> Result<Execution, Failure> {
     let misfit = |error: MappedError| failure(Exit::Input, error.at(module.span(case.entry)), module);
     let mut images: FxHashMap<&str, Vec<u8>> = FxHashMap::default();
@@ -75,7 +85,7 @@ pub fn execute_package(
         images.insert(&argument.name, image(&argument.data, &argument.ty).map_err(misfit)?);
     }
     let bytes = |_, binding: &Binding| images.get(binding.name.as_str()).cloned().unwrap_or_default();
-    let run = run_once(package, None, &bytes).map_err(|error| {
+    let run = run_once(package, lock, &bytes).map_err(|error| {
         let (exit, code) = if error.is_program_fault() {
             (Exit::No, DriverCode::Fault)
         } else {
@@ -92,7 +102,7 @@ pub fn execute_package(
     }
     let verdicts = case.verdicts(reference, &results);
     let how = "package on the simulated device";
-    Ok(Execution { level: Level::Tile, how, results, verdicts, device: Some(run.counts) })
+    Ok(Execution { level: Level::Tile, how, results, verdicts, device: Some((run.counts, run.elapsed)) })
 }
 
 /// The package of the tile program of `module`.

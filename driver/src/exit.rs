@@ -73,8 +73,6 @@ ipu_device::coded_enum! {
         Fault = "R0107", "fault of the simulated program",
         /// The program failed in itself.
         Internal = "R0108", "internal error",
-        /// A package is damaged or foreign.
-        Package = "R0109", "package refused",
         /// A device or its simulator could not be driven.
         Device = "R0110", "device failure",
     }

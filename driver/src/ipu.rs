@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compile, doc, inspect, run};
+use crate::commands::{bench, compile, doc, inspect, run};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -28,6 +28,7 @@ enum Command {
     Compile(compile::CompileArguments),
     Run(run::RunArguments),
     Inspect(inspect::InspectArguments),
+    Bench(bench::BenchArguments),
     Doc(doc::DocArguments),
 }
 
@@ -40,6 +41,7 @@ pub fn main() -> ExitCode {
         Command::Compile(arguments) => compile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Doc(arguments) => doc::run(arguments),
     };
     match result {

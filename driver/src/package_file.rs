@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ipu_device::package::Package;
 
-use crate::exit::{DriverCode, Exit, Failure};
+use crate::exit::{Exit, Failure};
 use crate::files::read_bytes;
 
 /// What the name of a package ends in.
@@ -23,5 +23,5 @@ pub fn is_package(path: &str) -> bool {
 pub fn read_package(path: &str, foreign: bool) -> Result<Package, Failure> {
     let bytes = read_bytes(Path::new(path))?;
     let package = if foreign { Package::from_foreign_bytes(&bytes) } else { Package::from_bytes(&bytes) };
-    package.map_err(|error| Failure::new(Exit::Input, DriverCode::Package, format!("`{path}`: {error}")))
+    package.map_err(|error| Failure::new(Exit::Input, error.code, format!("`{path}`: {error}")))
 }

@@ -1,5 +1,7 @@
 //! A package on the simulated device: through the runtime's own protocol, from open to the end of the program.
 
+use std::time::{Duration, Instant};
+
 use ipu_device::host_exchange::batches::{INITIALIZE, RUN};
 use ipu_device::package::{Binding, BindingKind, Package};
 use ipu_device::runtime::{
@@ -14,6 +16,8 @@ pub struct DeviceRun {
     pub outputs: Vec<Vec<u8>>,
     /// What the simulator counted.
     pub counts: DeviceCounts,
+    /// Time that opening, loading and running took here.
+    pub elapsed: Duration,
 }
 
 /// What the simulator counted in a run of one call.
@@ -61,12 +65,14 @@ pub fn run_once(
     };
     let weights = bytes(BindingKind::Weight, &package.weights);
     let inputs = bytes(BindingKind::Input, &package.inputs);
+    let started = Instant::now();
     let simulator = Simulator::for_package(SimulatorOptions::default(), package);
     let mut device = Device::open(lock, || Ok(SimulatedTransport::new(simulator)))?;
     let configuration = Configuration::c600()?;
     let given = RunInputs { weights: &weights, invocations: &[&inputs] };
     let result = run_package(&mut device, package, &configuration, &BootProgram::stand_in(), given)?;
     let statistics = device.close().into_machine().statistics();
+    let elapsed = started.elapsed();
     let whole = result.invocations.into_iter().next().unwrap_or_default();
     let mut rest = whole.as_slice();
     let mut outputs = Vec::with_capacity(package.outputs.len());
@@ -76,5 +82,5 @@ pub fn run_once(
         outputs.push(own.to_vec());
         rest = after;
     }
-    Ok(DeviceRun { outputs, counts: DeviceCounts::of(package, &statistics) })
+    Ok(DeviceRun { outputs, counts: DeviceCounts::of(package, &statistics), elapsed })
 }

@@ -39,9 +39,8 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
         // Without the path of the program, so that equal compilations give equal files.
         footer.command = std::iter::once("ipu".to_owned()).chain(std::env::args().skip(1)).collect();
     }
-    let bytes = package
-        .to_bytes()
-        .map_err(|error| Failure::new(Exit::Internal, DriverCode::Package, error.to_string()))?;
+    let bytes =
+        package.to_bytes().map_err(|error| Failure::new(Exit::Internal, error.code, error.to_string()))?;
     let output = match &arguments.output {
         Some(path) => path.clone(),
         None => Path::new(&arguments.file).with_extension("ipuexe"),

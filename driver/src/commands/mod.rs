@@ -1,5 +1,6 @@
 //! The subcommands of `ipu`, one file each.
 
+pub mod bench;
 pub mod compile;
 pub mod doc;
 pub mod inspect;

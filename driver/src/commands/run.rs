@@ -1,10 +1,12 @@
 //! `ipu run`: run a file at its own level, compile it as far as passes go, run that too, and compare with its
 //! reference.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use ipu_device::package::Package;
+use ipu_device::runtime::DeviceLock;
 use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
 use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::tensor_data::TensorData;
@@ -13,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::compile::CompileOptions;
 use crate::execute::{Execution, execute, execute_package, failure};
-use crate::exit::{Exit, Failure};
+use crate::exit::{DriverCode, Exit, Failure};
 use crate::figures::Figures;
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
@@ -30,6 +32,9 @@ pub struct RunArguments {
     at: Option<At>,
     #[command(flatten)]
     options: CompileOptions,
+    /// Hold this lock file while the device is used; wait if another run has it.
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -108,6 +113,7 @@ fn read_case(module: &Module) -> Result<Case, Failure> {
 /// Collects what happened, for people and as JSON.
 struct Report {
     json: bool,
+    lock: Option<PathBuf>,
     started: Instant,
     text: String,
     object: Map<String, Value>,
@@ -120,6 +126,7 @@ impl Report {
     fn new(arguments: &RunArguments, case: &Case) -> Self {
         let mut report = Self {
             json: arguments.json,
+            lock: arguments.lock.clone(),
             started: Instant::now(),
             text: String::new(),
             object: Map::new(),
@@ -173,13 +180,15 @@ impl Report {
         package: Option<&Package>,
     ) -> Result<(), Failure> {
         let execution = match package {
-            Some(package) => execute_package(module, case, package, reference)?,
-            None => execute(module, case, reference)?,
+            Some(package) => execute_package(module, case, package, reference, self.lock()?)?,
+            None if case.level == Level::Tile => execute(module, case, reference, self.lock()?)?,
+            None => execute(module, case, reference, None)?,
         };
         self.ran = true;
         self.passed &= execution.passed();
-        if let Some(device) = &execution.device {
-            self.simulated(device);
+        if let Some((counts, elapsed)) = &execution.device {
+            self.simulated(counts);
+            self.object.insert("device_us".into(), (elapsed.as_micros() as u64).into());
         }
         for (verdict, data) in execution.verdicts.iter().zip(&execution.results) {
             self.verdict(&execution, verdict, &data.shape);
@@ -196,6 +205,13 @@ impl Report {
             }));
         }
         Ok(())
+    }
+
+    fn lock(&self) -> Result<Option<DeviceLock>, Failure> {
+        let waiting =
+            |path: &Path| eprintln!("waiting for the device: another run holds `{}`", path.display());
+        let lock = self.lock.as_deref().map(|path| DeviceLock::acquire(path, waiting)).transpose();
+        lock.map_err(|error| Failure::new(Exit::Input, DriverCode::Device, error.to_string()))
     }
 
     /// What the simulator counted. The body is what happens between the host's inputs and outputs: the last batch's words
@@ -246,7 +262,7 @@ impl Report {
         if !self.ran {
             let message =
                 format!("the passes end at {} level, before the level asked for", case.level.name());
-            return Err(Failure::new(Exit::Input, crate::exit::DriverCode::NothingToRun, message));
+            return Err(Failure::new(Exit::Input, DriverCode::NothingToRun, message));
         }
         let elapsed = self.started.elapsed().as_micros() as u64;
         if self.json {
