@@ -13,8 +13,10 @@ use ipu_passes::manager::state::main_program;
 use ipu_passes::manager::{Run, RunFailure, State};
 use pass_runs::{parse, printed, run};
 
+const OPTIMIZED: &str = "optimize-exchanges";
 const SCHEDULED: &str = "schedule-exchanges";
 const PLACED: &str = "schedule-exchanges,place-storage";
+const ALL: &str = "optimize-exchanges,schedule-exchanges,place-storage";
 
 fn sample_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-ir")
@@ -94,7 +96,7 @@ fn every_sample_gives_the_same_bytes_by_events_as_in_bulk() {
     for (name, text) in samples() {
         let mut module = expanded(&name, &text);
         let wanted = outputs(&program(&module), Timing::Bulk);
-        succeed(&mut module, PLACED);
+        succeed(&mut module, ALL);
         let made = program(&module);
         assert!(made.is_scheduled() && made.is_placed(), "{name}");
         assert!(outputs(&made, Timing::Events) == wanted, "{name}");
@@ -106,12 +108,12 @@ fn a_finished_program_stays_as_it_is_and_the_same_text_comes_every_time() {
     for (name, text) in samples() {
         let mut module = expanded(&name, &text);
         let start = printed(&module);
-        succeed(&mut module, PLACED);
+        succeed(&mut module, ALL);
         let finished = printed(&module);
-        succeed(&mut module, PLACED);
+        succeed(&mut module, ALL);
         assert_eq!(printed(&module), finished, "{name} again");
         let mut other = parse(&name, &start);
-        succeed(&mut other, PLACED);
+        succeed(&mut other, ALL);
         assert_eq!(printed(&other), finished, "{name} from its text");
     }
 }
@@ -139,13 +141,18 @@ fn seed(passes: &str) -> String {
 }
 
 #[test]
+fn the_seed_case_optimized() {
+    insta::assert_snapshot!(seed(OPTIMIZED));
+}
+
+#[test]
 fn the_seed_case_scheduled() {
-    insta::assert_snapshot!(seed(SCHEDULED));
+    insta::assert_snapshot!(seed("optimize-exchanges,schedule-exchanges"));
 }
 
 #[test]
 fn the_seed_case_placed() {
-    insta::assert_snapshot!(seed(PLACED));
+    insta::assert_snapshot!(seed(ALL));
 }
 
 /// A program on tiles 0 to 3 with two buffers of `bytes`; `%y` on tile 1 gets what `%x` has on tile 0.

@@ -11,6 +11,7 @@ static PASSES: &[&PassInfo] = &[
     &crate::canonicalize::INFO,
     &crate::select_plans::INFO,
     &crate::expand_plans::INFO,
+    &crate::optimize_exchanges::INFO,
     &crate::schedule_exchanges::INFO,
     &crate::place_storage::INFO,
     &crate::lower_exchanges::INFO,

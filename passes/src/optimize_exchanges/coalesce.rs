@@ -59,6 +59,16 @@ pub struct OptimizeStatistics {
     pub coalesced: usize,
 }
 
+impl OptimizeStatistics {
+    /// Counts what `other` counted too.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.dead += other.dead;
+        self.duplicate += other.duplicate;
+        self.merged += other.merged;
+        self.coalesced += other.coalesced;
+    }
+}
+
 /// The rewritten phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Optimized {

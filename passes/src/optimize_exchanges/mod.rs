@@ -2,6 +2,9 @@
 
 mod coalesce;
 mod fuse;
+mod pass;
+mod reads;
 
 pub use coalesce::{OptimizeOptions, OptimizeStatistics, Optimized, Reads, optimize_transfers};
 pub use fuse::{append_phase, may_fuse};
+pub use pass::INFO;

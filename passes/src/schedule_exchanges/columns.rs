@@ -33,6 +33,19 @@ impl Columns {
         Ok(columns)
     }
 
+    /// The transfers of `phase` in a program without addresses: all phases number their storages alike, by buffer.
+    ///
+    /// # Errors
+    /// The first transfer that moves parts of words.
+    pub(crate) fn by_buffer(program: &Program, phase: &Phase) -> Result<Self, ScheduleError> {
+        let mut columns = Self::default();
+        for buffer in program.buffer_ids() {
+            columns.storage((buffer, None));
+        }
+        columns.append(&phase.transfers, |buffer, _| (buffer, None))?;
+        Ok(columns)
+    }
+
     fn storage(&mut self, key: (BufferId, Option<Address>)) -> u32 {
         let (index, new) = self.storages.insert_full(key);
         if new {

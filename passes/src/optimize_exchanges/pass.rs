@@ -1,0 +1,246 @@
+//! The pass: fewer and longer transfers in every phase of an exchange program, and fewer phases.
+
+use indexmap::IndexMap;
+use ipu_dialects::exchange::program::{Program, Step, Transfers};
+use ipu_dialects::exchange::{Phase, rewrite_phase};
+use ipu_dialects::ir::{Module, Name, OpId};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::reads::{ProgramReads, Ranges, sources};
+use super::{OptimizeOptions, OptimizeStatistics, Reads, append_phase, may_fuse, optimize_transfers};
+use crate::manager::{OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options};
+use crate::schedule_exchanges::columns::Columns;
+use crate::schedule_exchanges::pass::{finding, read_program};
+use crate::schedule_exchanges::problem::MAX_MESSAGE_WORDS;
+use crate::schedule_exchanges::{Problem, ScheduleOptions, schedule_phase};
+
+/// Name of the pass in origins.
+const NAME: Name = Name::of("optimize-exchanges");
+
+/// The pass as the manager knows it.
+pub static INFO: PassInfo = PassInfo {
+    name: "optimize-exchanges",
+    summary: "exchange: drops dead and duplicate transfers, merges multicasts, joins runs, fuses phases",
+    requires: &[State::Exchange],
+    provides: &[],
+    options: &[OptionInfo {
+        name: "fuse",
+        form: "true|false",
+        help: "whether phases that follow each other become one (default true)",
+    }],
+    create,
+};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct Options {
+    fuse: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fuse: true }
+    }
+}
+
+fn create(values: &IndexMap<String, String>) -> Result<Box<dyn Pass>, OptionError> {
+    let options: Options = options::read(values)?;
+    Ok(Box::new(OptimizeExchanges { options }))
+}
+
+struct OptimizeExchanges {
+    options: Options,
+}
+
+/// A phase, or phases that become one, on its way through the pass.
+struct Work<'p> {
+    /// Positions of the phases in the program's steps.
+    steps: Vec<usize>,
+    phases: Vec<&'p Phase>,
+    columns: Columns,
+    /// By transfer: the copy op it comes from.
+    ops: Vec<OpId>,
+    changed: bool,
+    done: OptimizeStatistics,
+}
+
+impl Pass for OptimizeExchanges {
+    fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
+        let program = read_program(module, context)?;
+        // Phases of a placed program stay apart: buffers that live in one each may share addresses.
+        let fuse = self.options.fuse && !program.is_placed();
+        let mut works = gather(module, &program, fuse, context)?;
+        let mut reads = ProgramReads::of(&program);
+        let (mut phases, mut transfers, mut total) = (0, 0, OptimizeStatistics::default());
+        for work in works.iter_mut().rev() {
+            let last = work.steps.last().copied().unwrap_or(0);
+            let improved = improve(work, &reads.after(last));
+            if let Some(improved) = improved.filter(|_| context.fuel.take()) {
+                work.take(improved);
+            }
+            let rows = work.columns.transfers(&work.columns.problem, |row| work.ops[row]);
+            work.steps.iter().for_each(|&step| reads.replace(step, Ranges::default()));
+            reads.replace(last, sources(&rows));
+            phases += usize::from(!rows.is_empty());
+            transfers += rows.len();
+            total.add(work.done);
+            if work.changed {
+                report(work);
+                write(module, &program, work, rows);
+            }
+        }
+        context.record("phases_before", program.phases().count());
+        context.record("phases", phases);
+        let before: usize = program.phases().map(|phase| phase.transfers.len()).sum();
+        context.record("transfers_before", before);
+        context.record("transfers", transfers);
+        context.record("rewrites", serde_json::to_value(total).unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// The phases in order; with `fuse`, those that follow each other and do not meet as one.
+fn gather<'p>(
+    module: &Module,
+    program: &'p Program,
+    fuse: bool,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<Work<'p>>, PassFailure> {
+    let mut works: Vec<Work<'p>> = Vec::new();
+    for (step, phase) in program.steps.iter().enumerate() {
+        let Step::Phase(phase) = phase else { continue };
+        let columns = Columns::by_buffer(program, phase)
+            .map_err(|error| context.cannot_compile(finding(module, phase, &error)))?;
+        let follows = |work: &&mut Work<'_>| {
+            let last = work.phases.last().map(|last| last.op);
+            last.and_then(|last| module.next_op(last)) == Some(phase.op)
+                && may_fuse(&work.columns.problem, &columns.problem)
+        };
+        let before = works.last_mut().filter(|_| fuse).filter(follows);
+        if let Some(work) = before.filter(|_| context.fuel.take()) {
+            append_phase(&mut work.columns.problem, &columns.problem);
+            work.ops.extend(&phase.transfers.op);
+            work.steps.push(step);
+            work.phases.push(phase);
+            work.changed = true;
+            continue;
+        }
+        works.push(Work {
+            steps: vec![step],
+            phases: vec![phase],
+            columns,
+            ops: phase.transfers.op.clone(),
+            changed: false,
+            done: OptimizeStatistics::default(),
+        });
+    }
+    Ok(works)
+}
+
+/// Transfers that do what those of a phase did.
+struct Improved {
+    problem: Problem,
+    /// By transfer: the first transfer of the phase that it stands for.
+    origins: Vec<u32>,
+    done: OptimizeStatistics,
+}
+
+impl Work<'_> {
+    fn take(&mut self, improved: Improved) {
+        self.ops = improved.origins.iter().map(|&origin| self.ops[origin as usize]).collect();
+        self.columns.problem = improved.problem;
+        self.done = improved.done;
+        self.changed = true;
+    }
+}
+
+/// What may be rewritten, from most to least; less can schedule better, because long messages are hard to fit.
+const EFFORTS: [OptimizeOptions; 3] = [
+    OptimizeOptions { merge_multicasts: true, join_scattered: true, longest: MAX_MESSAGE_WORDS },
+    OptimizeOptions { merge_multicasts: true, join_scattered: false, longest: MAX_MESSAGE_WORDS },
+    OptimizeOptions { merge_multicasts: false, join_scattered: false, longest: MAX_MESSAGE_WORDS },
+];
+
+/// Transfers above which the first effort is taken unmeasured: scheduling a phase of that size takes seconds.
+const LARGE_PHASE: usize = 100_000;
+
+/// Rounds of rewriting, at most; a second one finds something only where joined runs equal others.
+const ROUNDS: usize = 8;
+
+/// The rewriting that gives the shortest phase, with the fewest transfers among equals; `None` where none is shorter
+/// or as short with fewer transfers.
+fn improve(work: &Work<'_>, reads: &Reads) -> Option<Improved> {
+    let given = &work.columns.problem;
+    let mut found: Vec<Improved> = Vec::new();
+    for effort in &EFFORTS {
+        let improved = rewrite(given, reads, effort);
+        let new = improved.done != OptimizeStatistics::default()
+            && !found.iter().any(|known| known.problem == improved.problem);
+        if new {
+            found.push(improved);
+        }
+    }
+    if found.is_empty() || given.transfers.len() > LARGE_PHASE {
+        return found.into_iter().next();
+    }
+    let score = |problem: &Problem| {
+        let events = schedule_phase(problem, &ScheduleOptions::default());
+        (events.map_or(i64::MAX, |schedule| schedule.statistics.events), problem.transfers.len())
+    };
+    let scores: Vec<_> = found.par_iter().map(|improved| score(&improved.problem)).collect();
+    let best = scores.into_iter().zip(found).min_by_key(|&(score, _)| score);
+    best.filter(|(best, _)| *best < score(given)).map(|(_, improved)| improved)
+}
+
+/// Rewrites until nothing changes: runs that were joined may be sent together, and the other way round.
+fn rewrite(given: &Problem, reads: &Reads, options: &OptimizeOptions) -> Improved {
+    let mut improved = Improved {
+        problem: given.clone(),
+        origins: (0..given.transfers.len() as u32).collect(),
+        done: OptimizeStatistics::default(),
+    };
+    for _ in 0..ROUNDS {
+        let next = optimize_transfers(&improved.problem, Some(reads), options);
+        if next.statistics == OptimizeStatistics::default() {
+            break;
+        }
+        let first = |origins: &Vec<u32>| origins.first().map(|&origin| improved.origins[origin as usize]);
+        improved.origins = next.origins.iter().filter_map(first).collect();
+        improved.problem = next.problem;
+        improved.done.add(next.statistics);
+    }
+    improved
+}
+
+fn report(work: &Work<'_>) {
+    tracing::info!(
+        phase = work.phases.first().map_or("", |phase| &phase.name),
+        fused = work.phases.len(),
+        transfers_before = work.phases.iter().map(|phase| phase.transfers.len()).sum::<usize>(),
+        transfers = work.columns.problem.transfers.len(),
+        dead = work.done.dead,
+        duplicate = work.done.duplicate,
+        merged = work.done.merged,
+        coalesced = work.done.coalesced,
+        "exchange phase optimized"
+    );
+}
+
+/// Puts the transfers in the first phase and removes the others; the first too where nothing is left to move.
+fn write(module: &mut Module, program: &Program, work: &Work<'_>, transfers: Transfers) {
+    let Some((&first, others)) = work.phases.split_first() else { return };
+    let phase = Phase { op: first.op, name: first.name.clone(), transfers };
+    if phase.transfers.is_empty() {
+        module.erase(first.op);
+    } else {
+        rewrite_phase(module, program, &phase, NAME);
+        let fused: Vec<OpId> = work.phases.iter().map(|phase| phase.op).collect();
+        if !others.is_empty() {
+            module.inherit(first.op, &fused);
+        }
+    }
+    for other in others {
+        module.erase(other.op);
+    }
+}
