@@ -52,6 +52,16 @@ pub fn print_with(module: &Module, options: PrintOptions) -> String {
     printer.out
 }
 
+/// The module in pretty form as if the top-level op `omitted` were not there, without locations.
+#[must_use]
+pub fn print_without(module: &Module, omitted: OpId) -> String {
+    let mut printer = Printer::new(Some(module), PrintOptions::default());
+    printer.labels = Labels::of(module, module.root(), false);
+    printer.omitted = Some(omitted);
+    printer.print_file(module);
+    printer.out
+}
+
 /// One op with its regions in pretty form, without comments of its own and without locations.
 #[must_use]
 pub fn op_text(module: &Module, op: OpId) -> String {
@@ -96,6 +106,8 @@ pub struct Printer<'m> {
     /// Set by a hook or signature that printed the entry arguments of the next region.
     pub entry_arguments_printed: bool,
     trailing: Option<std::sync::Arc<str>>,
+    /// An op that is left out.
+    omitted: Option<OpId>,
 }
 
 impl<'m> Printer<'m> {
@@ -116,6 +128,7 @@ impl<'m> Printer<'m> {
             locations: IndexMap::new(),
             entry_arguments_printed: false,
             trailing: None,
+            omitted: None,
         }
     }
 

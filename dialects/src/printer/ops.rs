@@ -215,7 +215,9 @@ impl<'m> Printer<'m> {
     fn print_block_ops(&mut self, block: BlockId) {
         let mut next = self.module().first_op(block);
         while let Some(op) = next {
-            self.print_op(op);
+            if self.omitted != Some(op) {
+                self.print_op(op);
+            }
             next = self.module().next_op(op);
         }
     }

@@ -172,9 +172,9 @@ fn kind_name(kind: SectionKind) -> &'static str {
 fn names_of(package: &Package, record: &Record, image: &TileImage) -> Vec<(Option<SectionKind>, String)> {
     let same = package.tiles.iter().find(|other| other.segments.as_ptr() == image.segments.as_ptr());
     let first: PhysicalTile = same.map_or(image.tile, |other| other.tile);
-    let known = record.names(first).unwrap_or(&[]);
+    let known = record.segments(first).unwrap_or(&[]);
     let name = |(index, segment): (usize, &Segment)| match known.get(index) {
-        Some((kind, name)) => (Some(*kind), name.clone()),
+        Some(known) => (Some(known.kind), known.name.clone()),
         None => (None, segment.address.to_string()),
     };
     image.segments.iter().enumerate().map(name).collect()

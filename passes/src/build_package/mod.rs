@@ -7,21 +7,23 @@
 mod record;
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ipu_device::package::{
     BindingKind, DebugSymbol, Footer, Package, PackageError, Segment, SegmentFlags, TileImage,
 };
-use ipu_device::{Coded, LogicalTile};
+use ipu_device::{Coded, PhysicalTile};
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::ir::{Module, OpId};
 use ipu_dialects::tile::{Image, KernelCode, KernelImage, Section, TileProgram};
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
-pub use record::{BindingRecord, Record, SectionKind};
+pub use record::{BindingRecord, Record, SectionKind, SegmentRecord};
 
 ipu_device::coded_enum! {
     /// Why a tile program makes no package.
@@ -127,7 +129,7 @@ pub fn build(module: &Module, program: &TileProgram) -> Result<Package, BuildErr
     let host_exchange = program
         .host_exchange()
         .map_err(|error| BuildError::new(BuildCode::HostExchange, program.op, error.message))?;
-    let images = Images::of(program)?;
+    let images = Images::of(module, program)?;
     let package = Package {
         compiler_version: record::version(),
         inputs: program.package_bindings(BindingKind::Input),
@@ -135,8 +137,8 @@ pub fn build(module: &Module, program: &TileProgram) -> Result<Package, BuildErr
         weights: program.package_bindings(BindingKind::Weight),
         host_exchange,
         debug_symbols: symbols(program),
-        footer: Some(footer(module, program, &images)),
-        tiles: images.tiles,
+        tiles: images.tiles(),
+        footer: Some(footer(module, program, images.records())),
         ..Package::default()
     };
     package.validate()?;
@@ -151,9 +153,9 @@ fn symbols(program: &TileProgram) -> Vec<DebugSymbol> {
     kernels.chain(common).map(symbol).collect()
 }
 
-fn footer(module: &Module, program: &TileProgram, images: &Images) -> Footer {
+fn footer(module: &Module, program: &TileProgram, images: Vec<(PhysicalTile, Vec<SegmentRecord>)>) -> Footer {
     let reference = |kernel: &&KernelImage| matches!(kernel.code, KernelCode::Reference(_));
-    let record = Record::of(module, program, images.names.clone());
+    let record = Record::of(module, program, images);
     Footer {
         versions: BTreeMap::from([("ipu-compiler".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
         command: Vec::new(),
@@ -168,81 +170,113 @@ fn footer(module: &Module, program: &TileProgram, images: &Images) -> Footer {
     }
 }
 
-/// Kind and name of the segments of the image that a tile is the first to have.
-type ImageNames = (LogicalTile, Vec<(SectionKind, Arc<str>)>);
+/// An image in the package: tiles with equal contents share it, whatever the program calls its parts.
+struct DistinctImage {
+    tiles: Vec<PhysicalTile>,
+    segments: Arc<[Segment]>,
+    records: Vec<SegmentRecord>,
+}
 
-/// The images of all tiles.
+/// The distinct images of a program.
+#[derive(Default)]
 struct Images {
-    /// In order of physical tile.
-    tiles: Vec<TileImage>,
-    /// By the first tile of each distinct image: kind and name of its segments in order.
-    names: Vec<ImageNames>,
+    images: Vec<DistinctImage>,
+    /// Their places by a hash of their contents.
+    by_contents: FxHashMap<u64, Vec<usize>>,
 }
 
 impl Images {
-    fn of(program: &TileProgram) -> Result<Self, BuildError> {
-        let mut images = Self { tiles: Vec::new(), names: Vec::new() };
+    fn of(module: &Module, program: &TileProgram) -> Result<Self, BuildError> {
+        let common = program.common.iter().map(|section| part(module, section));
+        let common = common.collect::<Result<Vec<_>, _>>()?;
+        let mut images = Self::default();
         for image in &program.images {
+            let own = image.sections.iter().map(|section| part(module, section));
+            let own = own.collect::<Result<Vec<_>, _>>()?;
             for (tiles, kernels) in by_kernels(program, image) {
-                images.add(program, image, &tiles, &kernels)?;
+                let kernels = kernels.into_iter().map(|kernel| kernel_part(module, kernel));
+                let mut parts: Vec<Part> = common.iter().chain(&own).cloned().chain(kernels).collect();
+                parts.sort_by_key(|(segment, _)| segment.address);
+                images.add(tiles, parts);
             }
         }
-        images.tiles.sort_by_key(|image| image.tile);
-        images.names.sort_by_key(|(tile, _)| tile.physical());
+        for image in &mut images.images {
+            image.tiles.sort_unstable();
+        }
+        images.images.sort_by_key(|image| image.tiles.first().copied());
         Ok(images)
     }
 
-    fn add(
-        &mut self,
-        program: &TileProgram,
-        image: &Image,
-        tiles: &[LogicalTile],
-        kernels: &[&KernelImage],
-    ) -> Result<(), BuildError> {
-        let mut named = Vec::new();
-        for section in program.common.iter().chain(&image.sections) {
-            named.push((segment(section)?, SectionKind::of(section), section.symbol.clone()));
+    fn add(&mut self, tiles: Vec<PhysicalTile>, parts: Vec<Part>) {
+        let (segments, records): (Vec<Segment>, Vec<SegmentRecord>) = parts.into_iter().unzip();
+        let mut hasher = FxHasher::default();
+        for segment in &segments {
+            (segment.address, segment.size, segment.flags, &segment.data).hash(&mut hasher);
         }
-        named.extend(
-            kernels.iter().map(|kernel| (kernel_segment(kernel), SectionKind::Kernel, kernel.symbol.clone())),
-        );
-        named.sort_by_key(|(segment, ..)| segment.address);
-        let names = named.iter().map(|(_, kind, name)| (*kind, name.clone())).collect();
-        let segments: Arc<[Segment]> = named.into_iter().map(|(segment, ..)| segment).collect();
-        self.names.extend(tiles.iter().min_by_key(|tile| tile.physical()).map(|&tile| (tile, names)));
-        let tile_image = |tile: &LogicalTile| TileImage::new(tile.physical(), Arc::clone(&segments));
-        self.tiles.extend(tiles.iter().map(tile_image));
-        Ok(())
+        let places = self.by_contents.entry(hasher.finish()).or_default();
+        let same = |&&at: &&usize| *self.images[at].segments == *segments;
+        match places.iter().find(same) {
+            Some(&at) => self.images[at].tiles.extend(tiles),
+            None => {
+                places.push(self.images.len());
+                self.images.push(DistinctImage { tiles, segments: segments.into(), records });
+            }
+        }
+    }
+
+    /// The images of all tiles, in order of physical tile.
+    fn tiles(&self) -> Vec<TileImage> {
+        let images = self.images.iter().flat_map(|image| {
+            image.tiles.iter().map(|&tile| TileImage::new(tile, Arc::clone(&image.segments)))
+        });
+        let mut tiles: Vec<TileImage> = images.collect();
+        tiles.sort_by_key(|image| image.tile);
+        tiles
+    }
+
+    /// The least tile of each, and what its segments are.
+    fn records(self) -> Vec<(PhysicalTile, Vec<SegmentRecord>)> {
+        self.images.into_iter().filter_map(|image| Some((*image.tiles.first()?, image.records))).collect()
     }
 }
 
 /// Tiles of an image by the kernels that they have; mostly they all have the same.
-fn by_kernels<'p>(program: &'p TileProgram, image: &Image) -> Vec<(Vec<LogicalTile>, Vec<&'p KernelImage>)> {
-    let mut groups: IndexMap<Vec<usize>, Vec<LogicalTile>> = IndexMap::new();
+fn by_kernels<'p>(program: &'p TileProgram, image: &Image) -> Vec<(Vec<PhysicalTile>, Vec<&'p KernelImage>)> {
+    let mut groups: IndexMap<Vec<usize>, Vec<PhysicalTile>> = IndexMap::new();
     for &tile in &image.tiles {
         let has = |kernel: &KernelImage| {
             kernel.tiles.as_ref().is_none_or(|tiles| tiles.binary_search(&tile).is_ok())
         };
         let kernels = (0..).zip(&program.kernels).filter(|(_, kernel)| has(kernel));
-        groups.entry(kernels.map(|(index, _)| index).collect()).or_default().push(tile);
+        groups.entry(kernels.map(|(index, _)| index).collect()).or_default().push(tile.physical());
     }
     let kernels =
         |indices: Vec<usize>| indices.into_iter().filter_map(|at| program.kernels.get(at)).collect();
     groups.into_iter().map(|(indices, tiles)| (tiles, kernels(indices))).collect()
 }
 
-fn segment(section: &Section) -> Result<Segment, BuildError> {
+/// A segment, and what it is.
+type Part = (Segment, SegmentRecord);
+
+fn part(module: &Module, section: &Section) -> Result<Part, BuildError> {
     let data = section.stored_bytes().map_err(|error| {
         let message = format!("`@{}`: {error}", section.symbol);
         BuildError::new(BuildCode::Encoding, section.source, message)
     })?;
     let (address, size, flags) = (section.address, section.size(), section.flags());
-    Ok(Segment { address, size, flags, data: data.into() })
+    let record = SegmentRecord::of(module, SectionKind::of(section), &section.symbol, section.source);
+    Ok((Segment { address, size, flags, data: data.into() }, record))
 }
 
-fn kernel_segment(kernel: &KernelImage) -> Segment {
+fn kernel_part(module: &Module, kernel: &KernelImage) -> Part {
     let data: Vec<u8> = kernel.words().iter().flat_map(|word| word.to_le_bytes()).collect();
-    Segment { address: kernel.address, size: kernel.size(), flags: SegmentFlags::CODE, data: data.into() }
+    let segment = Segment {
+        address: kernel.address,
+        size: kernel.size(),
+        flags: SegmentFlags::CODE,
+        data: data.into(),
+    };
+    (segment, SegmentRecord::of(module, SectionKind::Kernel, &kernel.symbol, kernel.source))
 }
 
 #[cfg(test)]

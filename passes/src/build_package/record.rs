@@ -1,10 +1,9 @@
 //! What the footer of a package says of the program: names of sections, bindings as the text has them, the rest of the file.
 
-use std::sync::Arc;
-
+use indexmap::IndexSet;
 use ipu_device::PhysicalTile;
-use ipu_dialects::ir::{Attribute, Module, Name, OpId};
-use ipu_dialects::printer::op_text;
+use ipu_dialects::ir::{Attribute, Module, Name, OpId, Origin};
+use ipu_dialects::printer::print_without;
 use ipu_dialects::tile::{Body, Section, TileProgram};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,6 +37,33 @@ impl SectionKind {
     }
 }
 
+/// What a segment is in the text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SegmentRecord {
+    /// The kind of op.
+    pub kind: SectionKind,
+    /// Its symbol.
+    pub name: String,
+    /// Path of the graph op that it was made for, and the passes it went through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<(String, Vec<String>)>,
+}
+
+impl SegmentRecord {
+    pub(super) fn of(module: &Module, kind: SectionKind, name: &str, source: Option<OpId>) -> Self {
+        let origin = source.filter(|&op| module.is_live(op)).and_then(|op| module.origin(op));
+        let passes = |origin: &Origin| origin.passes().iter().map(|pass| pass.as_str().to_owned()).collect();
+        Self { kind, name: name.to_owned(), origin: origin.map(|o| (o.path().to_owned(), passes(o))) }
+    }
+
+    /// What it was made for.
+    #[must_use]
+    pub fn origin(&self) -> Option<Origin> {
+        let (path, passes) = self.origin.as_ref()?;
+        Some(Origin::new(path, passes.iter().map(|pass| Name::intern(pass)).collect()))
+    }
+}
+
 /// A binding as the text has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindingRecord {
@@ -58,33 +84,45 @@ pub struct Record {
     /// Bindings by name. They stand in the footer's own field.
     #[serde(skip)]
     pub bindings: Vec<(String, BindingRecord)>,
-    /// By the least physical tile of each distinct image: kind and name of its segments in order of address.
+    /// Lists of what segments are, in order of address; many images have the same.
     #[serde(default)]
-    pub images: Vec<(u16, Vec<(SectionKind, String)>)>,
+    pub segments: Vec<Vec<SegmentRecord>>,
+    /// The least physical tile of each distinct image, and which of `segments` its are.
+    #[serde(default)]
+    pub images: Vec<(u16, usize)>,
     /// Symbols of sections that stand in the program and not in images.
     #[serde(default)]
     pub common: Vec<String>,
     /// The rest of the file: the reference, say.
     #[serde(default)]
     pub rest: String,
+    /// How many ops of the rest stand before the program.
+    #[serde(default)]
+    pub position: usize,
 }
 
 impl Record {
-    pub(super) fn of(module: &Module, program: &TileProgram, images: Vec<super::ImageNames>) -> Self {
-        let names = |names: Vec<(SectionKind, Arc<str>)>| {
-            names.into_iter().map(|(kind, name)| (kind, name.to_string())).collect()
-        };
+    /// `images`: the least physical tile of each distinct image with its segments.
+    pub(super) fn of(
+        module: &Module,
+        program: &TileProgram,
+        images: Vec<(PhysicalTile, Vec<SegmentRecord>)>,
+    ) -> Self {
         let bindings = program.bindings.iter().map(|binding| {
             let ty = Attribute::ty(binding.ty.clone()).to_string();
             (binding.name.clone(), BindingRecord { ty, attributes: texts(&binding.attributes) })
         });
+        let mut segments: IndexSet<Vec<SegmentRecord>> = IndexSet::new();
+        let images = images.into_iter().map(|(tile, list)| (tile.0, segments.insert_full(list).0)).collect();
         Self {
             program: program.name.clone(),
             attributes: texts(&program.attributes),
             bindings: bindings.collect(),
-            images: images.into_iter().map(|(tile, list)| (tile.physical().0, names(list))).collect(),
+            segments: segments.into_iter().collect(),
+            images,
             common: program.common.iter().map(|section| section.symbol.to_string()).collect(),
             rest: program.op.map_or_else(String::new, |op| rest_of_file(module, op)),
+            position: module.ops_of(module.body()).position(|op| program.op == Some(op)).unwrap_or_default(),
         }
     }
 
@@ -115,10 +153,12 @@ impl Record {
         self.bindings.iter().find(|(known, _)| known == name).map(|(_, record)| record)
     }
 
-    /// Kinds and names of the segments of the image whose least tile is `first`.
+    /// What the segments of the image whose least tile is `first` are, in order of address.
     #[must_use]
-    pub fn names(&self, first: PhysicalTile) -> Option<&[(SectionKind, String)]> {
-        self.images.iter().find(|(tile, _)| *tile == first.0).map(|(_, names)| names.as_slice())
+    pub fn segments(&self, first: PhysicalTile) -> Option<&[SegmentRecord]> {
+        let at = self.images.binary_search_by_key(&first.0, |&(tile, _)| tile).ok()?;
+        let (_, list) = self.images.get(at)?;
+        self.segments.get(*list).map(Vec::as_slice)
     }
 }
 
@@ -126,8 +166,10 @@ fn texts(attributes: &[(Name, Attribute)]) -> Vec<(String, String)> {
     attributes.iter().map(|(name, value)| (name.as_str().to_owned(), value.to_string())).collect()
 }
 
-/// The top-level ops of the module, the program apart, as text.
+/// The text of the module without the program, and without the gap that this leaves.
 fn rest_of_file(module: &Module, program: OpId) -> String {
-    let others = module.direct_children(module.root()).filter(|&op| op != program);
-    others.map(|op| op_text(module, op) + "\n").collect()
+    let text = print_without(module, program);
+    let mut lines: Vec<&str> = text.trim().lines().collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    lines.into_iter().flat_map(|line| [line, "\n"]).collect()
 }
