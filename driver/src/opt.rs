@@ -9,6 +9,7 @@ use ipu_dialects::ir::Module;
 use ipu_dialects::printer::{PrintOptions, print_with};
 use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
+use ipu_passes::lift_package;
 use ipu_passes::manager::{
     Artifacts, ManagerOptions, PassCode, Pipeline, PipelineEntry, PipelineError, ResolvedPipeline, Run,
     RunFailure, registry,
@@ -19,6 +20,7 @@ use crate::files::write_whole;
 use crate::instrumentation::{PrintWhen, Watch};
 use crate::load::{LoadOptions, load};
 use crate::log::{self, LogFormat};
+use crate::package_file::read_package;
 use crate::render::{DiagnosticFormat, emit};
 
 /// Runs the program on the process's arguments.
@@ -61,7 +63,12 @@ pub fn command() -> Command {
     Command::new("ipu-opt")
         .about("Reads IR, verifies it, runs passes in command-line order, and prints the result")
         .version(env!("CARGO_PKG_VERSION"))
-        .arg(Arg::new("input").value_name("FILE").default_value("-").help("IR file, or - for standard input"))
+        .arg(
+            Arg::new("input")
+                .value_name("FILE")
+                .default_value("-")
+                .help("IR file, package for --lift-package, or - for standard input"),
+        )
         .args(passes)
         .arg(value("pass-pipeline", "PIPELINE", "Passes as text: a,b{key=value},c"))
         .arg(Arg::new("output").short('o').long("output").value_name("FILE").help("Where the result goes"))
@@ -69,6 +76,7 @@ pub fn command() -> Command {
         .arg(flag("print-locations", "Print locations in generic form"))
         .arg(flag("no-locations", "Hide locations and origins"))
         .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
+        .arg(flag("foreign", "Let --lift-package take a package of another compiler"))
         .arg(value("print-ir-before", "PASS", "Print IR before that pass").action(ArgAction::Append))
         .arg(value("print-ir-after", "PASS", "Print IR after that pass").action(ArgAction::Append))
         .arg(flag("print-ir-before-all", "Print IR before every pass"))
@@ -116,8 +124,15 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     let (pipeline, resolved) = pipeline(matches)?;
     let input = matches.get_one::<String>("input").map_or("-", String::as_str);
     let options = LoadOptions { allow_unregistered: matches.get_flag("allow-unregistered-dialect") };
-    let (mut module, mut findings) = load(input, options)?;
-    let run = run_passes(matches, &pipeline, &resolved, &mut module)?;
+    let mut artifacts = Artifacts::default();
+    let lifts = pipeline.entries.first().is_some_and(|entry| entry.name == lift_package::INFO.name);
+    let (mut module, mut findings) = if lifts {
+        artifacts.package = Some(read_package(input, matches.get_flag("foreign"))?);
+        (Module::new(), Diagnostics::new())
+    } else {
+        load(input, options)?
+    };
+    let run = run_passes(matches, &pipeline, &resolved, &mut module, artifacts)?;
     report(matches, &run);
     findings.append(run.diagnostics);
     if let Some(failure) = run.failure {
@@ -191,6 +206,7 @@ fn run_passes(
     pipeline: &Pipeline,
     resolved: &ResolvedPipeline,
     module: &mut Module,
+    artifacts: Artifacts,
 ) -> Result<Run, Failure> {
     let names = |key: &str| matches.get_many::<String>(key).into_iter().flatten().cloned().collect();
     let when = PrintWhen {
@@ -209,7 +225,7 @@ fn run_passes(
     };
     let dump = matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path);
     let mut watch = Watch::new(&when, print_options(matches), dump, pipeline);
-    let run = resolved.run(module, &options, Artifacts::default(), &mut watch);
+    let run = resolved.run(module, &options, artifacts, &mut watch);
     match watch.failure {
         Some(failure) => Err(failure),
         None => Ok(run),

@@ -4,6 +4,7 @@ pub mod build_package;
 pub mod canonicalize;
 pub mod emit_tile_code;
 pub mod expand_plans;
+pub mod lift_package;
 pub mod lower_exchanges;
 pub mod manager;
 pub mod optimize_exchanges;

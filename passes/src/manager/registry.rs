@@ -17,6 +17,7 @@ static PASSES: &[&PassInfo] = &[
     &crate::lower_exchanges::INFO,
     &crate::emit_tile_code::INFO,
     &crate::build_package::INFO,
+    &crate::lift_package::INFO,
 ];
 
 /// All passes in pipeline order.
