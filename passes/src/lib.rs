@@ -7,6 +7,7 @@ pub mod expand_plans;
 pub mod lift_package;
 pub mod lower_exchanges;
 pub mod manager;
+pub mod optimize_exchange_placement;
 pub mod optimize_exchanges;
 pub mod place_storage;
 pub mod price_program;

@@ -17,6 +17,7 @@ const OPTIMIZED: &str = "optimize-exchanges";
 const SCHEDULED: &str = "schedule-exchanges";
 const PLACED: &str = "schedule-exchanges,place-storage";
 const ALL: &str = "optimize-exchanges,schedule-exchanges,place-storage";
+const IMPROVED: &str = "optimize-exchange-placement";
 
 fn sample_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-ir")
@@ -110,7 +111,7 @@ fn a_finished_program_stays_as_it_is_and_the_same_text_comes_every_time() {
         let start = printed(&module);
         succeed(&mut module, ALL);
         let finished = printed(&module);
-        succeed(&mut module, ALL);
+        succeed(&mut module, &format!("{ALL},{IMPROVED}"));
         assert_eq!(printed(&module), finished, "{name} again");
         let mut other = parse(&name, &start);
         succeed(&mut other, ALL);
@@ -217,6 +218,56 @@ fn a_schedule_that_new_addresses_break_is_made_again() {
     let mut module = parse("moved.ir", &moved);
     succeed(&mut module, SCHEDULED);
     assert_ne!(printed(&module), moved);
+    let made = program(&module);
+    assert!(outputs(&made, Timing::Events) == outputs(&made, Timing::Bulk));
+}
+
+const RING_OF_4000: &str =
+    "exchange.copy (t) in (4) : %x[0 : +4000] from t to [(t + 1) mod 4] into %y[0 : +4000]";
+
+#[test]
+fn storage_moves_where_that_makes_phases_shorter() {
+    let together = two_buffers(4000, [" at 0x70000", " at 0x72000"], RING_OF_4000);
+    let mut module = parse("ring.ir", &together);
+    let done = succeed(&mut module, &format!("{SCHEDULED},{IMPROVED}"));
+    let figure = |key| done.statistics.last(IMPROVED, key).unwrap().as_i64().unwrap();
+    assert!(figure("events") < 1200 && figure("events_before") > 2000 && figure("moved_buffers") > 0);
+    let made = program(&module);
+    assert_eq!(made.phases().next().unwrap().transfers.len(), 4);
+    assert!(outputs(&made, Timing::Events) == outputs(&made, Timing::Bulk));
+    let once = printed(&module);
+    succeed(&mut module, &format!("{IMPROVED},{SCHEDULED}"));
+    assert_eq!(printed(&module), once);
+}
+
+/// Two buffers that share an element wherever they are: nothing else has room for either.
+fn crowded(states: [&str; 2]) -> String {
+    let ring = "exchange.copy (t) in (4) : %x[196000 : +16000] from t to [(t + 1) mod 4] into %y[0 : +16000]";
+    two_buffers(212_000, states, ring).replace(
+        "exchange.store_host %y -> @y (t) in (4) on t image [212000*t : +212000]",
+        "exchange.store_host %y -> @y (t) in (4) on t bytes [0 : +16000] image [16000*t : +16000]",
+    )
+}
+
+#[test]
+fn storage_stays_where_nothing_can_be_moved_apart() {
+    let mut module = parse("crowded.ir", &crowded([" at 0x80000", " at 0xb3c20"]));
+    succeed(&mut module, SCHEDULED);
+    let before = printed(&module);
+    let done = succeed(&mut module, IMPROVED);
+    assert_eq!(printed(&module), before);
+    let events = done.statistics.last(IMPROVED, "events").unwrap().as_i64().unwrap();
+    assert!(events > 2 * 4000, "{events}: sends and receives take turns");
+}
+
+#[test]
+fn times_that_no_placement_allows_are_dropped_and_made_again() {
+    let mut module = parse("crowded.ir", &crowded(["", ""]));
+    let done = run(&mut module, PLACED);
+    insta::assert_snapshot!(done.diagnostics.render(&module.sources));
+    assert_eq!(done.failure, None);
+    assert!(!program(&module).is_scheduled() && program(&module).separate.is_empty());
+    succeed(&mut module, &format!("{IMPROVED},{SCHEDULED}"));
     let made = program(&module);
     assert!(outputs(&made, Timing::Events) == outputs(&made, Timing::Bulk));
 }

@@ -28,7 +28,7 @@ pub use column::{Column, ColumnAccess, ColumnValues, column_attribute};
 pub use emit::{emit_program, rewrite_phase};
 pub use lifetimes::{Lifetime, Lifetimes};
 pub use program::{Buffer, BufferId, Phase, Program, Run, Slice, Step, Transfers};
-pub use write_back::{add_separations, set_addresses, set_at, set_phase_sends, set_send};
+pub use write_back::{add_separations, remove_separations, set_addresses, set_at, set_phase_sends, set_send};
 
 use crate::declaration::{Dialect, Op, ValueDeclaration};
 

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use ipu_device::{Address, LogicalTile};
+use rustc_hash::FxHashMap;
 
 use super::column::column_attribute;
 use super::ops::SeparateOp;
 use super::program::{BufferId, PerTile, Program, Transfers};
 use crate::declaration::Op;
 use crate::ipu::{Addresses, TileSet};
-use crate::ir::{Attribute, InsertionPoint, Module, Name, OpId};
+use crate::ir::{Attribute, InsertionPoint, Module, Name, OpId, ValueId};
 
 const SEND: &str = "send";
 const AT: &str = "at";
@@ -96,4 +97,27 @@ pub fn add_separations(
         module.set_origin(behind, origin);
     }
     new.len()
+}
+
+/// Removes every `exchange.separate` of one of `pairs`, the lesser buffer of each first; gives how many.
+pub fn remove_separations(
+    module: &mut Module,
+    program: &Program,
+    pairs: &BTreeSet<(BufferId, BufferId)>,
+) -> usize {
+    let Some(block) = module.entry_block(program.op, 0) else { return 0 };
+    let buffers: FxHashMap<ValueId, BufferId> =
+        program.buffer_ids().map(|id| (module.result(program.buffer(id).op, 0), id)).collect();
+    let named = |op: OpId| {
+        let separate = module.cast::<SeparateOp>(op)?;
+        let one = *buffers.get(&separate.first(module))?;
+        let other = *buffers.get(&separate.second(module))?;
+        Some((one.min(other), one.max(other)))
+    };
+    let found: Vec<OpId> =
+        module.ops_of(block).filter(|&op| named(op).is_some_and(|pair| pairs.contains(&pair))).collect();
+    for &op in &found {
+        module.erase(op);
+    }
+    found.len()
 }

@@ -14,6 +14,7 @@ static PASSES: &[&PassInfo] = &[
     &crate::optimize_exchanges::INFO,
     &crate::schedule_exchanges::INFO,
     &crate::place_storage::INFO,
+    &crate::optimize_exchange_placement::INFO,
     &crate::lower_exchanges::INFO,
     &crate::emit_tile_code::INFO,
     &crate::build_package::INFO,

@@ -31,6 +31,8 @@ coded_enum! {
         ElementsExhausted = "P0307", "too few memory elements to keep buffers apart",
         /// Enough bytes, no run of them.
         Fragmented = "P0308", "no run of free memory is long enough",
+        /// A warning: a placement exists only for other start times.
+        TimesDropped = "P0309", "start times dropped for a placement",
     }
 }
 

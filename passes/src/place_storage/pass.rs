@@ -1,15 +1,17 @@
 //! The pass: every buffer of an exchange program gets its address.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use ipu_device::Address;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::program::{Program, Step};
-use ipu_dialects::exchange::set_addresses;
+use ipu_dialects::exchange::{remove_separations, set_addresses, set_phase_sends};
 use ipu_dialects::ir::Module;
 
 use super::buffers::{placed, problem_of, set_places};
-use super::failure::PlaceError;
-use super::search::{PlaceOptions, place_storage};
+use super::failure::{PlaceCode, PlaceError};
+use super::search::{PlaceOptions, Placement, place_storage};
 use super::statistics::{PlacementStatistics, measure};
 use crate::lower_exchanges::code_ends;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
@@ -49,9 +51,16 @@ impl Pass for PlaceStorage {
             context.diagnostics.append(findings);
             PassFailure::CannotCompile
         })?;
-        let problem = problem_of(&program, &ends);
-        let placement = place_storage(&problem, &PlaceOptions::default())
-            .map_err(|error| context.cannot_compile(diagnostic(module, &program, &error)))?;
+        let placement = match place_storage(&problem_of(&program, &ends), &PlaceOptions::default()) {
+            Ok(placement) => placement,
+            Err(error) => match place_without_times(module, &mut program, &ends, &error) {
+                Some((placement, warning)) => {
+                    context.diagnostics.push(warning);
+                    placement
+                }
+                None => return Err(context.cannot_compile(diagnostic(module, &program, &error))),
+            },
+        };
         set_places(&mut program, &placement);
         set_addresses(module, &program);
         report(&program, &placement.statistics, false, context);
@@ -74,6 +83,38 @@ pub(crate) fn code_reach(module: &Module, program: &Program) -> Result<Vec<Addre
         }
     }
     if findings.has_errors() { Err(findings) } else { code_ends(module, &timed) }
+}
+
+/// A placement for a program that has none with its start times, because these need too many buffers apart: the times go,
+/// and so do the pairs that only they needed. `None` if that does not help either; then nothing changes.
+fn place_without_times(
+    module: &mut Module,
+    program: &mut Program,
+    ends: &[Address],
+    error: &PlaceError,
+) -> Option<(Placement, Diagnostic)> {
+    let mut pairs = BTreeSet::new();
+    for phase in program.phases().filter(|phase| phase.transfers.is_scheduled()) {
+        pairs.extend(schedule(program, phase, &ScheduleOptions::default()).ok()?.separate);
+    }
+    let mut relaxed = program.clone();
+    relaxed.separate.retain(|&(one, other)| !pairs.contains(&(one.min(other), one.max(other))));
+    if relaxed.separate.len() == program.separate.len() {
+        return None;
+    }
+    let placement = place_storage(&problem_of(&relaxed, ends), &PlaceOptions::default()).ok()?;
+    let message = format!("start times dropped: with them, {}", error.message);
+    let warning = Diagnostic::warning(PlaceCode::TimesDropped, module.span(program.op), message);
+    let warning = error.notes.iter().fold(warning, |warning, note| warning.note(note));
+    remove_separations(module, program, &pairs);
+    for step in &mut relaxed.steps {
+        if let Step::Phase(phase) = step {
+            phase.transfers.send.clear();
+            set_phase_sends(module, &phase.transfers);
+        }
+    }
+    *program = relaxed;
+    Some((placement, warning.note("`--schedule-exchanges` makes times for the addresses")))
 }
 
 /// Why there is no placement, at the buffer that found no place, with the buffers in its way.

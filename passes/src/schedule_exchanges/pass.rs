@@ -99,7 +99,7 @@ pub(crate) struct ScheduledPhase {
     /// The transfers with `send`; those of the phase, in order, unless `rewritten`.
     pub(crate) transfers: Transfers,
     /// Whether transfers were cut or sent more than once.
-    rewritten: bool,
+    pub(crate) rewritten: bool,
     /// Whether these are the start times that the phase had.
     kept: bool,
     /// Buffers that these times need in different elements, where that is not decided by addresses.
