@@ -278,6 +278,3 @@ fn kernel_part(module: &Module, kernel: &KernelImage) -> Part {
     };
     (segment, SegmentRecord::of(module, SectionKind::Kernel, &kernel.symbol, kernel.source))
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,55 +10,64 @@ use ipu_device::supervisor::{
 };
 use ipu_dialects::ir::OpId;
 use ipu_dialects::tile::{Assembled, Body, Image, Section, Step, StepKind, TileProgram};
-use rustc_hash::FxHashMap;
 
 use super::layout::{MAIN, Runtime, behind, behind_rows};
+use super::names::{Names, marked, unmarked};
 use super::{EmitCode, EmitError};
 
 /// The image with code for its steps, for tiles whose part in the host exchange is `host`.
 pub(super) fn image(
     program: &TileProgram,
     runtime: &Runtime,
+    names: &mut Names,
     mut image: Image,
     host: &TileHostPlan,
 ) -> Result<Image, EmitError> {
     let steps = image.steps.take().unwrap_or_default();
-    let mut next = behind_rows(&program.kernels, &image);
-    let source = image.source;
-    let add = |image: &mut Image, next: &mut Address, code: &Assembler, kind, first: &str| {
-        let mut sections = Section::assembled(code, kind, *next, first, |_| None)?;
-        sections.iter_mut().for_each(|section| section.source = source);
-        *next = behind(*next, code.size());
-        image.sections.extend(sections);
-        Ok::<(), EmitError>(())
-    };
-    if has_batches(host) {
-        add(&mut image, &mut next, &host_programs(host), Assembled::Code, "host")?;
-        add(&mut image, &mut next, &host_tables(host), Assembled::Data(SegmentFlags::TABLE), "host.tables")?;
-    }
     let main = Main::of(&steps, host)?;
-    let symbols = symbols_of(program, &image);
-    let known = |name: &str| symbols.get(name).copied().or_else(|| runtime.address(name));
-    let mut sections = Section::assembled(&main.code, Assembled::Code, next, MAIN, known)?;
-    for section in &mut sections {
-        section.source = source;
-        main.trace(&mut section.body);
+    let mut next = behind_rows(program, &image);
+    let mut sections = Vec::new();
+    if has_batches(host) {
+        for (code, kind) in [
+            (host_programs(host), Assembled::Code),
+            (host_tables(host), Assembled::Data(SegmentFlags::TABLE)),
+        ] {
+            sections.extend(Section::assembled(&code, kind, next, HOST, |_| None)?);
+            next = behind(next, code.size());
+        }
     }
-    image.sections.extend(runtime.jump(next)?);
+    let known = |name: &str| match unmarked(name) {
+        Some(there) => address_of(program, &image, there),
+        None => {
+            let own = sections.iter().find(|section| *section.symbol == *name);
+            own.map(|section| section.address).or_else(|| runtime.address(name))
+        }
+    };
+    let mut body = Section::assembled(&main.code, Assembled::Code, next, MAIN, known)?;
+    body.iter_mut().for_each(|section| main.trace(&mut section.body));
+    sections.extend(runtime.jump(next)?);
+    sections.extend(body);
+    names.settle(&mut sections);
+    for section in &mut sections {
+        section.source = image.source;
+    }
     image.sections.extend(sections);
     image.sections.sort_by_key(|section| section.address);
     Ok(image)
 }
 
+/// What code and tables of the host exchange would be called that have no name of their own; all of them have.
+const HOST: &str = "host";
+
 fn has_batches(host: &TileHostPlan) -> bool {
     [&host.weights, &host.inputs, &host.outputs].iter().any(|groups| !groups.is_empty())
 }
 
-/// Addresses of all that code of the image can name.
-fn symbols_of<'p>(program: &'p TileProgram, image: &'p Image) -> FxHashMap<&'p str, Address> {
-    let kernels = program.kernels.iter().map(|kernel| (&*kernel.symbol, kernel.address));
-    let sections = program.common.iter().chain(&image.sections);
-    kernels.chain(sections.map(|section| (&*section.symbol, section.address))).collect()
+/// The address of a row of the image, or of a kernel.
+fn address_of(program: &TileProgram, image: &Image, symbol: &str) -> Option<Address> {
+    let row = image.sections.iter().find(|section| *section.symbol == *symbol);
+    let kernel = || program.kernels.iter().find(|kernel| *kernel.symbol == *symbol);
+    row.map(|row| row.address).or_else(|| kernel().map(|kernel| kernel.address))
 }
 
 /// The tile's own program.
@@ -79,14 +88,14 @@ impl Main {
             match &step.kind {
                 StepKind::ExchangeHost(part) => host_calls(&mut main.code, host, part.name()),
                 StepKind::Exchange { row, idle: false } => {
-                    main.code.exchange_active(row.to_string(), Address(0));
+                    main.code.exchange_active(marked(row), Address(0));
                 }
-                StepKind::Exchange { row, idle: true } => main.code.exchange_inactive(row.to_string()),
+                StepKind::Exchange { row, idle: true } => main.code.exchange_inactive(marked(row)),
                 StepKind::CallKernel { kernel, operands, scalars } => {
                     let addresses = operands.iter().map(|address| address.0);
                     let scalars = scalars.values().iter().map(|value| value.cast_unsigned());
                     let arguments: Vec<Argument> = addresses.chain(scalars).map(Argument::Constant).collect();
-                    if !main.code.kernel_call(kernel.symbol(), &arguments) {
+                    if !main.code.kernel_call(marked(&kernel.symbol()), &arguments) {
                         let message = format!("`@{kernel}` has more arguments than registers");
                         return Err(EmitError::new(EmitCode::Step, step.source, message));
                     }

@@ -2,11 +2,11 @@
 //! tile's own program, which every image has at the same address; then kernels, rows, and the tile's own code.
 
 use ipu_device::isa::Register;
-use ipu_device::memory_map::{CODE_BASE, LOAD_BASE};
+use ipu_device::memory_map::{CODE_BASE, INTERLEAVED_BASE, LOAD_BASE};
 use ipu_device::supervisor::runtime::{PROGRAM, START};
 use ipu_device::supervisor::{Assembler, Symbol, WorkerSeeds, runtime};
 use ipu_device::{Address, Bytes};
-use ipu_dialects::tile::{Assembled, Body, Image, KernelImage, Section, TileProgram};
+use ipu_dialects::tile::{Assembled, Body, Image, Section, TileProgram};
 use rustc_hash::FxHashMap;
 
 use super::{EmitCode, EmitError};
@@ -71,18 +71,27 @@ impl Runtime {
 
     /// Refuses kernels and sections where the runtime goes.
     pub(super) fn check_free(&self, program: &TileProgram) -> Result<(), EmitError> {
-        let end = first_free();
-        let kernels = program.kernels.iter().map(|kernel| (&kernel.symbol, kernel.address, kernel.source));
+        let entry = Address(LOAD_BASE.0 + JUMP.0);
+        let kernels = program
+            .kernels
+            .iter()
+            .map(|kernel| (&kernel.symbol, kernel.address, kernel.size(), kernel.source));
         let sections = program.images.iter().flat_map(|image| &image.sections).chain(&program.common);
-        let sections = sections.map(|section| (&section.symbol, section.address, section.source));
-        let taken = kernels.chain(sections).find(|&(_, at, _)| at >= CODE_BASE && at < end);
-        match taken {
-            None => Ok(()),
-            Some((symbol, at, op)) => {
-                let message = format!("`@{symbol}` is at {at}, the runtime goes to {CODE_BASE}..{end}");
-                Err(EmitError::new(EmitCode::InTheWay, op, message))
+        let sections =
+            sections.map(|section| (&section.symbol, section.address, section.size(), section.source));
+        for (symbol, at, size, op) in kernels.chain(sections) {
+            let stop = at.0.saturating_add(size.0);
+            for (first, end) in [(LOAD_BASE, entry), (CODE_BASE, first_free())] {
+                if at < end && first.0 < stop {
+                    let message = format!(
+                        "`@{symbol}` is at {at}..{}, the runtime goes to {first}..{end}",
+                        Address(stop)
+                    );
+                    return Err(EmitError::new(EmitCode::InTheWay, op, message));
+                }
             }
         }
+        Ok(())
     }
 }
 
@@ -93,11 +102,13 @@ fn jump_to(symbol: Symbol) -> Assembler {
     code
 }
 
-/// The first address behind all kernels and the image's rows.
-pub(super) fn behind_rows(kernels: &[KernelImage], image: &Image) -> Address {
-    let kernels = kernels.iter().map(|kernel| behind(kernel.address, kernel.size()));
-    let rows = image.sections.iter().map(|section| behind(section.address, section.size()));
-    kernels.chain(rows).max().unwrap_or(Address(0)).max(first_free())
+/// The first address behind all kernels and what the image has before its code: rows, and data in the same memory.
+pub(super) fn behind_rows(program: &TileProgram, image: &Image) -> Address {
+    let kernels = program.kernels.iter().map(|kernel| behind(kernel.address, kernel.size()));
+    let sections = program.common.iter().chain(&image.sections);
+    let below = sections.filter(|section| section.address < INTERLEAVED_BASE);
+    let rows = below.map(|section| behind(section.address, section.size()));
+    kernels.chain(rows).max().unwrap_or_default().max(first_free())
 }
 
 /// Words of code in an image, rows apart.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `layout` | where the runtime, the jump to the program, and the code of a tile lie |
 //! | `code` | steps to instructions |
+//! | `names` | what sections that come into being are called |
+//! | `room` | that code lies where code can be, and on no binding |
 //!
 //! Rules kept here: the runtime is the same section on every tile; what depends on the tile lies behind the tile's rows; a
 //! tile whose host exchange differs from that of others with the same image gets an image of its own. Nothing that a step
@@ -11,6 +13,8 @@
 
 mod code;
 mod layout;
+mod names;
+mod room;
 
 use indexmap::IndexMap;
 use ipu_device::LogicalTile;
@@ -25,6 +29,7 @@ use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, Stat
 
 use layout::Runtime;
 pub use layout::first_free;
+use names::Names;
 
 /// Name of the pass in origins.
 const NAME: Name = Name::of("emit-tile-code");
@@ -40,6 +45,8 @@ ipu_device::coded_enum! {
         Link = "P0903", "code cannot be linked",
         /// A step that code cannot express.
         Step = "P0904", "step has no code",
+        /// Code leaves the memory that can be executed, or lies on a binding.
+        NoRoom = "P0905", "no room for code",
     }
 }
 
@@ -115,6 +122,7 @@ impl Pass for EmitTileCode {
             context.diagnostics.push(error.at(module));
             PassFailure::Input
         })?;
+        room::check(&program).map_err(|error| context.cannot_compile(error.at(module)))?;
         let code = |image: &Image| layout::code_words(image) * image.tiles.len();
         context.record("images", program.images.len());
         context.record("code_words", program.images.iter().map(code).sum::<usize>());
@@ -134,14 +142,16 @@ pub fn emit(program: &mut TileProgram) -> Result<(), EmitError> {
         return Ok(());
     }
     let plan = program.host_plan()?;
-    let runtime = Runtime::new()?;
+    let mut runtime = Runtime::new()?;
     runtime.check_free(program)?;
+    let mut names = Names::of(program);
+    names.settle(&mut runtime.sections);
     let images = std::mem::take(&mut program.images);
     let mut finished = Vec::with_capacity(images.len());
     for image in images {
         for (tiles, host) in by_host_plan(&plan, &image.tiles)? {
             let like = Image { tiles, ..image.clone() };
-            finished.push(code::image(program, &runtime, like, &host)?);
+            finished.push(code::image(program, &runtime, &mut names, like, &host)?);
         }
     }
     program.images = finished;
@@ -171,6 +181,3 @@ fn by_host_plan(plan: &HostPlan, tiles: &[LogicalTile]) -> Result<Vec<HostGroup>
     }
     Ok(groups)
 }
-
-#[cfg(test)]
-mod tests;
