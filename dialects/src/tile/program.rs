@@ -9,7 +9,6 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use ipu_device::host_exchange::{HostPlan, HostPlanError, plan_host_exchange};
 use ipu_device::isa::Instruction;
 use ipu_device::kernels::{Kernel, ScalarValues};
@@ -18,6 +17,7 @@ use ipu_device::numerics::ElementType;
 use ipu_device::package::{self, BindingKind, HostExchange, RegionSlice, SegmentFlags};
 use ipu_device::supervisor::runtime::reference_kernel;
 use ipu_device::{Address, Bytes, LogicalTile};
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use crate::exchange;
@@ -428,15 +428,23 @@ impl TileProgram {
 
     /// Makes one image of images with equal contents, at the place of the first, tiles in ascending order.
     pub fn group_images(&mut self) {
-        let mut groups: IndexMap<(Vec<Section>, Option<Vec<Step>>), Image> = IndexMap::new();
+        let mut groups: Vec<Image> = Vec::new();
+        let mut by_contents: FxHashMap<u64, SmallVec<[usize; 1]>> = FxHashMap::default();
         for image in self.images.drain(..) {
-            let tiles = image.tiles.clone();
-            let group = groups.entry((image.sections.clone(), image.steps.clone())).or_insert(image);
-            if group.tiles != tiles {
-                group.tiles.extend(tiles);
+            let mut hasher = FxHasher::default();
+            (&image.sections, &image.steps).hash(&mut hasher);
+            let places = by_contents.entry(hasher.finish()).or_default();
+            let equal = |group: &Image| (&group.sections, &group.steps) == (&image.sections, &image.steps);
+            let known = places.iter().copied().find(|&at| groups.get(at).is_some_and(equal));
+            match known.and_then(|at| groups.get_mut(at)) {
+                Some(group) => group.tiles.extend(image.tiles),
+                None => {
+                    places.push(groups.len());
+                    groups.push(image);
+                }
             }
         }
-        self.images.extend(groups.into_values());
+        self.images = groups;
         for image in &mut self.images {
             image.tiles.sort_unstable();
         }

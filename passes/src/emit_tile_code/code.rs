@@ -2,30 +2,30 @@
 
 use std::ops::Range;
 
-use ipu_device::Address;
 use ipu_device::host_exchange::TileHostPlan;
 use ipu_device::package::SegmentFlags;
 use ipu_device::supervisor::{
     Argument, Assembler, Line as AssemblerLine, Repeat, host_calls, host_programs, host_tables,
 };
+use ipu_device::{Address, LogicalTile};
 use ipu_dialects::ir::OpId;
 use ipu_dialects::tile::{Assembled, Body, Image, Section, Step, StepKind, TileProgram};
 
 use super::layout::{MAIN, Runtime, behind, behind_rows};
-use super::names::{Names, marked, unmarked};
+use super::names::{marked, unmarked};
 use super::{EmitCode, EmitError};
 
-/// The image with code for its steps, for tiles whose part in the host exchange is `host`.
+/// The image `like` without its steps for `tiles`, whose part in the host exchange is `host`; and the sections that do its
+/// steps, still with the assembler's names.
 pub(super) fn image(
     program: &TileProgram,
     runtime: &Runtime,
-    names: &mut Names,
-    mut image: Image,
+    like: &Image,
+    tiles: Vec<LogicalTile>,
     host: &TileHostPlan,
-) -> Result<Image, EmitError> {
-    let steps = image.steps.take().unwrap_or_default();
-    let main = Main::of(&steps, host)?;
-    let mut next = behind_rows(program, &image);
+) -> Result<(Image, Vec<Section>), EmitError> {
+    let main = Main::of(like.steps.as_deref().unwrap_or(&[]), host)?;
+    let mut next = behind_rows(program, like);
     let mut sections = Vec::new();
     if has_batches(host) {
         for (code, kind) in [
@@ -37,7 +37,7 @@ pub(super) fn image(
         }
     }
     let known = |name: &str| match unmarked(name) {
-        Some(there) => address_of(program, &image, there),
+        Some(there) => address_of(program, like, there),
         None => {
             let own = sections.iter().find(|section| *section.symbol == *name);
             own.map(|section| section.address).or_else(|| runtime.address(name))
@@ -47,13 +47,9 @@ pub(super) fn image(
     body.iter_mut().for_each(|section| main.trace(&mut section.body));
     sections.extend(runtime.jump(next)?);
     sections.extend(body);
-    names.settle(&mut sections);
-    for section in &mut sections {
-        section.source = image.source;
-    }
-    image.sections.extend(sections);
-    image.sections.sort_by_key(|section| section.address);
-    Ok(image)
+    sections.iter_mut().for_each(|section| section.source = like.source);
+    let image = Image { source: like.source, tiles, sections: like.sections.clone(), steps: None };
+    Ok((image, sections))
 }
 
 /// What code and tables of the host exchange would be called that have no name of their own; all of them have.

@@ -1,6 +1,8 @@
 //! Where the runtime lies: its entry at the first word of the image, itself at the start of code, behind it the jump to the
 //! tile's own program, which every image has at the same address; then kernels, rows, and the tile's own code.
 
+use std::sync::LazyLock;
+
 use ipu_device::isa::Register;
 use ipu_device::memory_map::{CODE_BASE, INTERLEAVED_BASE, LOAD_BASE};
 use ipu_device::supervisor::runtime::{PROGRAM, START};
@@ -23,8 +25,9 @@ pub(super) const MAIN: &str = "main";
 /// First address behind the runtime and the jump to the program: kernels and rows may start there.
 #[must_use]
 pub fn first_free() -> Address {
-    let runtime = runtime(WorkerSeeds::Reset);
-    behind(behind(CODE_BASE, runtime.size()), JUMP)
+    static FIRST_FREE: LazyLock<Address> =
+        LazyLock::new(|| behind(behind(CODE_BASE, runtime(WorkerSeeds::Reset).size()), JUMP));
+    *FIRST_FREE
 }
 
 /// The next address after `size` bytes from `start` at which code may start.

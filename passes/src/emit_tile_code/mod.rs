@@ -23,6 +23,7 @@ use ipu_device::supervisor::LinkError;
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::ir::{InsertionPoint, Module, Name, OpId};
 use ipu_dialects::tile::{Image, TileProgram};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
@@ -146,15 +147,21 @@ pub fn emit(program: &mut TileProgram) -> Result<(), EmitError> {
     runtime.check_free(program)?;
     let mut names = Names::of(program);
     names.settle(&mut runtime.sections);
-    let images = std::mem::take(&mut program.images);
-    let mut finished = Vec::with_capacity(images.len());
-    for image in images {
-        for (tiles, host) in by_host_plan(&plan, &image.tiles)? {
-            let like = Image { tiles, ..image.clone() };
-            finished.push(code::image(program, &runtime, &mut names, like, &host)?);
+    let mut finished = Vec::new();
+    for image in std::mem::take(&mut program.images) {
+        let parts = by_host_plan(&plan, &image.tiles)?;
+        let assemble = |(tiles, host): HostGroup| code::image(program, &runtime, &image, tiles, &host);
+        // Most tiles that talk to the host have an image of their own.
+        for made in parts.into_par_iter().map(assemble).collect::<Vec<_>>() {
+            finished.push(made?);
         }
     }
-    program.images = finished;
+    for (image, made) in &mut finished {
+        names.settle(made);
+        image.sections.append(made);
+        image.sections.sort_by_key(|section| section.address);
+    }
+    program.images = finished.into_iter().map(|(image, _)| image).collect();
     program.common.extend(runtime.sections);
     program.group_images();
     Ok(())
