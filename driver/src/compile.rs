@@ -60,7 +60,10 @@ impl CompileOptions {
     pub fn compile(&self, module: &mut Module, last: State) -> Result<(Run, Figures), Failure> {
         let (pipeline, resolved) = self.pipeline(module, last)?;
         let when = PrintWhen::default();
-        let print = PrintOptions { generic: false, locations: false };
+        let print = PrintOptions { generic: false, locations: true };
+        if self.dump_dir.is_some() {
+            module.make_locations_explicit();
+        }
         let mut watch = Both {
             figures: Figures::new(self.prices()),
             dump: Watch::new(&when, print, self.dump_dir.as_deref(), &pipeline),

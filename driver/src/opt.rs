@@ -132,6 +132,9 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     } else {
         load(input, options)?
     };
+    if !pipeline.entries.is_empty() && print_options(matches).locations {
+        module.make_locations_explicit();
+    }
     let run = run_passes(matches, &pipeline, &resolved, &mut module, artifacts)?;
     report(matches, &run);
     findings.append(run.diagnostics);

@@ -189,7 +189,7 @@ impl Emitter<'_> {
         self.build(body, section.source, state);
         for line in section.lines() {
             let state = self.line_state(line);
-            self.build(block, line.source, state);
+            self.build(block, line.source.or(section.source), state);
         }
     }
 
