@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, compile, doc, inspect, run};
+use crate::commands::{bench, compile, doc, inspect, run, selftest};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -29,6 +29,7 @@ enum Command {
     Run(run::RunArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
+    Selftest(selftest::SelftestArguments),
     Doc(doc::DocArguments),
 }
 
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Selftest(arguments) => selftest::run(arguments),
         Command::Doc(arguments) => doc::run(arguments),
     };
     match result {

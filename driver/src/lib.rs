@@ -13,4 +13,5 @@ pub mod log;
 pub mod opt;
 pub mod package_file;
 pub mod render;
+pub mod selftest;
 pub mod simulated;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use indexmap::IndexMap;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::{PrintOptions, print_with};
@@ -15,7 +16,7 @@ use ipu_passes::manager::{
     RunFailure, registry,
 };
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_whole;
 use crate::instrumentation::{PrintWhen, Watch};
 use crate::load::{LoadOptions, load};
@@ -60,6 +61,13 @@ pub fn command() -> Command {
             .action(ArgAction::Append)
             .help_heading("Passes, run in the order given; options as --pass='key=value key=value'")
     });
+    let options = pass_options().map(|(name, form, help)| {
+        Arg::new(name)
+            .long(name)
+            .value_name(form)
+            .help(help)
+            .help_heading("Options of the passes on the command line")
+    });
     Command::new("ipu-opt")
         .about("Reads IR, verifies it, runs passes in command-line order, and prints the result")
         .version(env!("CARGO_PKG_VERSION"))
@@ -70,6 +78,7 @@ pub fn command() -> Command {
                 .help("IR file, package for --lift-package, or - for standard input"),
         )
         .args(passes)
+        .args(options)
         .arg(value("pass-pipeline", "PIPELINE", "Passes as text: a,b{key=value},c"))
         .arg(Arg::new("output").short('o').long("output").value_name("FILE").help("Where the result goes"))
         .arg(flag("print-generic", "Print MLIR's generic form, canonical"))
@@ -112,6 +121,16 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(LogFormat))
                 .default_value("off"),
         )
+}
+
+/// Name, form and help of every option that some pass has, each name once.
+fn pass_options() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let all: IndexMap<_, _> = registry::all()
+        .iter()
+        .flat_map(|info| info.options)
+        .map(|option| (option.name, (option.name, option.form, option.help)))
+        .collect();
+    all.into_values()
 }
 
 fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
@@ -182,7 +201,33 @@ fn pipeline(matches: &ArgMatches) -> Result<(Pipeline, ResolvedPipeline), Failur
     }
     asked.sort();
     let text = asked.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",");
-    resolve_text("<command line>", &text)
+    let mut pipeline = resolve_text(COMMAND_LINE, &text)?.0;
+    for (name, ..) in pass_options() {
+        let Some(value) = matches.get_one::<String>(name) else { continue };
+        set_option(&mut pipeline, name, value)?;
+    }
+    resolve_text(COMMAND_LINE, &pipeline.to_string())
+}
+
+/// Name of the passes on the command line in messages.
+const COMMAND_LINE: &str = "<command line>";
+
+/// Gives the option to each pass that has it and does not say otherwise.
+fn set_option(pipeline: &mut Pipeline, name: &str, value: &str) -> Result<(), Failure> {
+    let takes = |entry: &&mut PipelineEntry| {
+        registry::find(&entry.name).is_some_and(|info| info.options.iter().any(|option| option.name == name))
+    };
+    let mut taken = false;
+    for entry in pipeline.entries.iter_mut().filter(takes) {
+        taken = true;
+        entry.options.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+    if taken {
+        return Ok(());
+    }
+    let message =
+        format!("`--{name}` is given, but no pass on the command line takes it; see `--list-passes`");
+    Err(Failure::new(Exit::Input, DriverCode::Usage, message))
 }
 
 /// Parses and resolves a pipeline text called `name` in messages.

@@ -66,6 +66,19 @@ fn damaged_and_missing_packages_are_refused_with_a_place() {
 }
 
 #[test]
+fn a_package_runs_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = package(folder.path());
+    let (code, report) = text(&ipu(&["run", path.to_str().unwrap(), "--json"]));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        (code, &report["verdict"]),
+        (Some(0), &"pass".into()),
+        "data and reference come from the footer"
+    );
+}
+
+#[test]
 fn compiling_twice_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let first = std::fs::read(package(folder.path())).unwrap();

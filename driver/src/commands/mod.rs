@@ -5,3 +5,4 @@ pub mod compile;
 pub mod doc;
 pub mod inspect;
 pub mod run;
+pub mod selftest;

@@ -10,6 +10,7 @@ use ipu_device::runtime::DeviceLock;
 use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
 use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::tensor_data::TensorData;
+use ipu_passes::lift_package;
 use ipu_passes::manager::{Run, State};
 use serde_json::{Map, Value, json};
 
@@ -19,13 +20,14 @@ use crate::exit::{DriverCode, Exit, Failure};
 use crate::figures::Figures;
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
+use crate::package_file::{is_package, read_package};
 use crate::render::{DiagnosticFormat, emit};
 use crate::simulated::DeviceCounts;
 
 /// Runs a file and checks it against its reference.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// IR file, or - for standard input.
+    /// IR file, or - for standard input; or a package, `X.ipuexe`.
     file: String,
     /// Run only at this level, compiling down to it first.
     #[arg(long, value_enum)]
@@ -84,6 +86,9 @@ impl Resources for Files {
 /// # Errors
 /// The file is refused, cannot be compiled, or faults.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
+    if is_package(&arguments.file) {
+        return run_package(arguments);
+    }
     let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
     let case = read_case(&module)?;
@@ -103,6 +108,19 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
             report.execute(&module, &case, &reference, compiled.artifacts.package.as_ref())?;
         }
     }
+    report.finish(&case)
+}
+
+/// Runs a package as it is, with the data and the reference of the file that it was built from.
+fn run_package(arguments: &RunArguments) -> Result<Exit, Failure> {
+    let package = read_package(&arguments.file, false)?;
+    let module = lift_package::module(&package).map_err(|error| {
+        Failure::new(Exit::Input, error.code, format!("`{}`: {}", arguments.file, error.message))
+    })?;
+    let case = read_case(&module)?;
+    let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
+    let mut report = Report::new(arguments, &case);
+    report.execute(&module, &case, &reference, Some(&package))?;
     report.finish(&case)
 }
 

@@ -1,0 +1,49 @@
+//! `ipu selftest`: long campaigns of the checks that tests run in small.
+
+use clap::{Args, ValueEnum};
+
+use crate::exit::Exit;
+use crate::exit::Failure;
+use crate::files::write_standard_output;
+use crate::selftest;
+
+/// Runs a campaign of random programs and prints what it found as one JSON object.
+#[derive(Debug, Args)]
+pub struct SelftestArguments {
+    /// Which campaign.
+    campaign: Campaign,
+    /// Programs to try.
+    #[arg(long, default_value_t = 20)]
+    count: u32,
+    /// Where the random choices start.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Campaigns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Campaign {
+    /// Random products: the device's bits are those of the mapped program.
+    Gemm,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// The result cannot be written.
+pub fn run(arguments: &SelftestArguments) -> Result<Exit, Failure> {
+    let SelftestArguments { campaign: Campaign::Gemm, count, seed } = *arguments;
+    let mut progress = |index: u32| {
+        if index > 0 && index.is_multiple_of(50) {
+            eprintln!("{index} of {count}");
+        }
+    };
+    let findings = selftest::gemm(count, seed, &mut progress);
+    let object = serde_json::to_string(&findings).unwrap_or_default();
+    write_standard_output(format!("{object}\n").as_bytes())?;
+    if findings.failures.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    eprintln!("{} of {} programs failed", findings.failures.len(), findings.tried);
+    Ok(Exit::No)
+}
