@@ -156,3 +156,34 @@ fn the_report_has_its_stable_keys() {
     let a = "859f743091fc52b0223c5ec80a16790142152225573513eb4e160e232f0b17d2";
     assert_eq!(report["input_sha256"]["a"], a, "the recorded run's own input");
 }
+
+#[test]
+fn ipu_opt_takes_packages_apart_and_puts_them_together_again() {
+    let opt = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ipu-opt"));
+        command
+            .args(arguments)
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+            .output()
+            .unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (compiled, lifted, built) = (package(folder.path()), path("lifted.ir"), path("built.ipuexe"));
+    let compiled = compiled.to_str().unwrap();
+    assert!(opt(&["--lift-package", compiled, "-o", &lifted]).status.success());
+    assert!(opt(&["--build-package", &lifted, "-o", &built]).status.success());
+    assert_eq!(std::fs::read(compiled).unwrap(), std::fs::read(&built).unwrap());
+    let (code, report) = text(&ipu(&["run", &lifted]));
+    assert_eq!(code, Some(0), "{report}");
+    // A text is no package, a package is no text, and a foreign one needs the flag.
+    assert_eq!(opt(&["--lift-package", &lifted]).status.code(), Some(2));
+    assert_eq!(opt(&[compiled]).status.code(), Some(2));
+    let bytes = std::fs::read(compiled).unwrap();
+    let footer = bytes.windows(8).rposition(|window| window == b"IPUFOOT1").unwrap();
+    std::fs::write(path("foreign.ipuexe"), &bytes[..footer]).unwrap();
+    assert_eq!(opt(&["--lift-package", &path("foreign.ipuexe")]).status.code(), Some(2));
+    let output = opt(&["--lift-package", "--foreign", &path("foreign.ipuexe")]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("tile.code @code_5c130"));
+}

@@ -65,6 +65,15 @@ fn a_lifted_package_is_the_text_it_was_built_from_and_builds_to_the_same_bytes()
 }
 
 #[test]
+fn the_command_that_made_a_package_is_an_attribute_of_its_program() {
+    let mut package = example();
+    let footer = package.footer.as_mut().expect("a footer");
+    footer.command = vec!["ipu".to_owned(), "compile".to_owned(), "a \"b\".ir".to_owned()];
+    let again = through_text(&package);
+    assert_eq!(again.to_bytes(), package.to_bytes());
+}
+
+#[test]
 fn what_sections_were_made_for_survives_in_the_footer() {
     let mut module = after("lower-exchanges");
     let program = main_program(&module).expect("a program");

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
-pub use record::{BindingRecord, Record, SectionKind, SegmentRecord};
+pub use record::{BindingRecord, COMMAND_ATTRIBUTE, Record, SectionKind, SegmentRecord};
 
 ipu_device::coded_enum! {
     /// Why a tile program makes no package.
@@ -158,7 +158,7 @@ fn footer(module: &Module, program: &TileProgram, images: Vec<(PhysicalTile, Vec
     let record = Record::of(module, program, images);
     Footer {
         versions: BTreeMap::from([("ipu-compiler".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
-        command: Vec::new(),
+        command: record::command(program),
         binding_layouts: record.layouts(),
         origins: record.origins(),
         reference_kernels: program

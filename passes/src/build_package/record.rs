@@ -13,6 +13,16 @@ pub(super) fn version() -> String {
     concat!("ipu-compiler ", env!("CARGO_PKG_VERSION")).to_owned()
 }
 
+/// The attribute of a program that holds the command that made it; in a package the footer has it.
+pub const COMMAND_ATTRIBUTE: &str = "ipu.command";
+
+/// The command that made a program.
+pub(super) fn command(program: &TileProgram) -> Vec<String> {
+    let attribute = program.attributes.iter().find(|(name, _)| name.as_str() == COMMAND_ATTRIBUTE);
+    let words = attribute.and_then(|(_, value)| value.as_array()).unwrap_or(&[]);
+    words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
 /// What a segment is in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -116,7 +126,9 @@ impl Record {
         let images = images.into_iter().map(|(tile, list)| (tile.0, segments.insert_full(list).0)).collect();
         Self {
             program: program.name.clone(),
-            attributes: texts(&program.attributes),
+            attributes: texts(
+                program.attributes.iter().filter(|(name, _)| name.as_str() != COMMAND_ATTRIBUTE),
+            ),
             bindings: bindings.collect(),
             segments: segments.into_iter().collect(),
             images,
@@ -162,8 +174,8 @@ impl Record {
     }
 }
 
-fn texts(attributes: &[(Name, Attribute)]) -> Vec<(String, String)> {
-    attributes.iter().map(|(name, value)| (name.as_str().to_owned(), value.to_string())).collect()
+fn texts<'a>(attributes: impl IntoIterator<Item = &'a (Name, Attribute)>) -> Vec<(String, String)> {
+    attributes.into_iter().map(|(name, value)| (name.as_str().to_owned(), value.to_string())).collect()
 }
 
 /// The text of the module without the program, and without the gap that this leaves.

@@ -22,11 +22,11 @@ use indexmap::IndexMap;
 use ipu_device::Coded;
 use ipu_device::package::{Package, PackageError};
 use ipu_dialects::diagnostics::Diagnostic;
-use ipu_dialects::ir::{Module, Name};
+use ipu_dialects::ir::{Attribute, Module, Name};
 use ipu_dialects::source::Span;
 use ipu_dialects::tile::TileProgram;
 
-use crate::build_package::Record;
+use crate::build_package::{COMMAND_ATTRIBUTE, Record};
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
 pub use text::module;
@@ -138,6 +138,11 @@ pub fn lift(package: &Package) -> Result<TileProgram, LiftError> {
     let name = if record.program.is_empty() { "main" } else { &record.program };
     let mut program = TileProgram::new(name);
     program.attributes = bindings::attributes(&record.attributes)?;
+    let command = package.footer.as_ref().map_or(&[][..], |footer| &footer.command);
+    if !command.is_empty() {
+        let words = command.iter().map(|word| Attribute::string(word)).collect();
+        program.attributes.push((Name::of(COMMAND_ATTRIBUTE), Attribute::array(words)));
+    }
     program.bindings = bindings::bindings(package, &record)?;
     program.host = bindings::host(package, &program);
     images::lift(package, &record, &mut program);
