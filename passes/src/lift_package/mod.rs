@@ -140,7 +140,7 @@ pub fn lift(package: &Package) -> Result<TileProgram, LiftError> {
     program.attributes = bindings::attributes(&record.attributes)?;
     let command = package.footer.as_ref().map_or(&[][..], |footer| &footer.command);
     if !command.is_empty() {
-        let words = command.iter().map(|word| Attribute::string(word)).collect();
+        let words = command.iter().map(Attribute::string).collect();
         program.attributes.push((Name::of(COMMAND_ATTRIBUTE), Attribute::array(words)));
     }
     program.bindings = bindings::bindings(package, &record)?;
