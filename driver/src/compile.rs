@@ -77,6 +77,7 @@ impl CompileOptions {
             return Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources));
         }
         figures.observe(module);
+        figures.log();
         Ok((run, figures))
     }
 

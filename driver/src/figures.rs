@@ -67,6 +67,18 @@ impl Figures {
         Some(format!("{} prices, counted on the exchange program:\n{}", self.prices.name(), program.price))
     }
 
+    /// Says in the event log what the final program costs.
+    pub fn log(&self) {
+        if let Some(program) = &self.program {
+            tracing::info!(
+                prices = self.prices.name(),
+                final_cycles = program.price.cycles,
+                final_exchange_cycles = program.price.exchange,
+                "final program costed"
+            );
+        }
+    }
+
     /// Stable keys for people's tools.
     pub fn record(&self, statistics: &Statistics, object: &mut Map<String, Value>) {
         object.insert("prices".into(), self.prices.name().into());

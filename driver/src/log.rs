@@ -17,6 +17,11 @@ pub enum LogFormat {
 /// Starts the log; `filter` is a level or a filter in the syntax of `RUST_LOG`.
 pub fn start(format: LogFormat, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Libraries have their own ideas of what is worth an event; theirs are no stages.
+    let filter = match "egg=warn".parse() {
+        Ok(quiet) => filter.add_directive(quiet),
+        Err(_) => filter,
+    };
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A second start, as in tests, keeps the first log.

@@ -23,5 +23,8 @@ pub fn is_package(path: &str) -> bool {
 pub fn read_package(path: &str, foreign: bool) -> Result<Package, Failure> {
     let bytes = read_bytes(Path::new(path))?;
     let package = if foreign { Package::from_foreign_bytes(&bytes) } else { Package::from_bytes(&bytes) };
-    package.map_err(|error| Failure::new(Exit::Input, error.code, format!("`{path}`: {error}")))
+    let package =
+        package.map_err(|error| Failure::new(Exit::Input, error.code, format!("`{path}`: {error}")))?;
+    tracing::info!(tiles = package.tiles.len(), compiler_version = package.compiler_version, "package read");
+    Ok(package)
 }

@@ -46,6 +46,7 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
         None => Path::new(&arguments.file).with_extension("ipuexe"),
     };
     write_whole(&output, &bytes)?;
+    tracing::info!(tiles = package.tiles.len(), bytes = bytes.len(), "package written");
     eprintln!("{}: {} bytes, {} tiles", output.display(), bytes.len(), package.tiles.len());
     Ok(Exit::Ok)
 }

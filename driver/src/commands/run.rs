@@ -208,6 +208,17 @@ impl Report {
             self.simulated(counts);
             self.object.insert("device_us".into(), (elapsed.as_micros() as u64).into());
         }
+        for result in &execution.verdicts {
+            tracing::info!(
+                level = execution.level.name(),
+                name = result.name,
+                passed = result.passed(),
+                mismatches = result.verdict.mismatches,
+                elements = result.verdict.elements,
+                max_abs_error = result.verdict.max_abs_error,
+                "numerical comparison completed"
+            );
+        }
         for (verdict, data) in execution.verdicts.iter().zip(&execution.results) {
             self.verdict(&execution, verdict, &data.shape);
             let hash = data.sha256();

@@ -52,6 +52,11 @@ impl Pass for ExpandPlans {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let function = main_program(module).unwrap_or_else(|| module.root());
         let program = steps::expand(module, function).map_err(|finding| context.cannot_compile(*finding))?;
+        tracing::info!(
+            logical_shards = program.buffers.iter().map(|buffer| buffer.tiles.len()).sum::<usize>(),
+            exchange_phases = program.phases().count(),
+            "graph lowered"
+        );
         context.record("buffers", program.buffers.len());
         context.record("phases", program.phases().count());
         context.record("transfers", program.phases().map(|phase| phase.transfers.len()).sum::<usize>());

@@ -106,6 +106,12 @@ impl Pass for LowerExchanges {
             context.diagnostics.append(findings);
             PassFailure::Input
         })?;
+        tracing::info!(
+            images = program.images.len(),
+            kernels = program.kernels.len(),
+            exchange_row_bytes = images::row_bytes(&program),
+            "exchanges lowered"
+        );
         context.record("images", program.images.len());
         context.record("kernels", program.kernels.len());
         context.record("exchange_row_bytes", images::row_bytes(&program));
