@@ -55,9 +55,9 @@ pub fn gemm(count: u32, seed: u64, progress: &mut dyn FnMut(u32)) -> Findings {
     for index in 0..count {
         progress(index);
         let mut random = SplitMix64::seed_from_u64(seed.wrapping_add(u64::from(index)));
-        let (text, finalist) = random_gemm(&mut random);
+        let (text, choice) = random_gemm(&mut random);
         findings.tried += 1;
-        match check(&text, finalist) {
+        match check(&text, &choice) {
             Ok(Outcome::Agreed { within_tolerance }) => {
                 findings.agreed += 1;
                 findings.outside_tolerance += u32::from(!within_tolerance);
@@ -73,8 +73,8 @@ fn pick<T: Copy>(random: &mut SplitMix64, choices: &[T]) -> T {
     choices[random.random_range(0..choices.len())]
 }
 
-/// A product of random sizes, types and tiles, and which of its plans to take.
-fn random_gemm(random: &mut SplitMix64) -> (String, u32) {
+/// A product of random sizes, types and tiles, and which of its plans to take: one of the best, or one on a grid of no merit.
+fn random_gemm(random: &mut SplitMix64) -> (String, String) {
     let tiles = pick(random, &[1, 2, 3, 4, 7, 8, 16, 30, 64, 200, 1472]);
     let [m, k, n] = [96, 192, 96].map(|most| random.random_range(1..=most));
     let (left, right, multiply, accumulate) = pick(
@@ -96,18 +96,24 @@ fn random_gemm(random: &mut SplitMix64) -> (String, u32) {
          %c = graph.gemm %a, %b multiply({multiply}) accumulate({accumulate}) : {left}, {right} -> {result}\n  \
          graph.return %c : {result}\n}}\n"
     );
-    (text, random.random_range(0..3))
+    let [rows, columns, inner] = [8, 6, 6].map(|most| random.random_range(1..=most));
+    let choice = match random.random_range(0..4) {
+        0 => format!("plan=grid={rows}x{columns}x{inner}"),
+        1 => format!("plan=grid={rows}x1x{inner}"),
+        finalist => format!("finalist={}", finalist - 2),
+    };
+    (text, choice)
 }
 
-fn check(text: &str, finalist: u32) -> Result<Outcome, String> {
+fn check(text: &str, choice: &str) -> Result<Outcome, String> {
     let said = |failure: Failure| failure.diagnostics.render(&failure.sources);
     let (mut module, _) = load_text("random.ir", text, LoadOptions::default()).map_err(said)?;
     let reference = Case::read(&module, &NoResources).and_then(|case| case.reference(&module));
     let reference = reference.map_err(|finding| finding.message)?;
-    // Not every product has that many plans; the best one is always there.
-    let planned = [finalist, 0].into_iter().find_map(|finalist| {
+    // Not every product has that plan; the best one is always there.
+    let planned = [choice, "finalist=0"].into_iter().find_map(|choice| {
         let mut planned = module.clone();
-        let pipeline = format!("canonicalize,select-plans{{finalist={finalist}}}");
+        let pipeline = format!("canonicalize,select-plans{{{choice}}}");
         passes(&mut planned, &pipeline).ok().flatten().map(|_| planned)
     });
     match planned {
