@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, compile, doc, inspect, run, selftest};
+use crate::commands::{bench, check, compile, doc, inspect, run, selftest};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -27,6 +27,7 @@ struct Arguments {
 enum Command {
     Compile(compile::CompileArguments),
     Run(run::RunArguments),
+    Check(check::CheckArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
     Selftest(selftest::SelftestArguments),
@@ -41,6 +42,7 @@ pub fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Compile(arguments) => compile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),

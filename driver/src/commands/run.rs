@@ -124,7 +124,8 @@ fn run_package(arguments: &RunArguments) -> Result<Exit, Failure> {
     report.finish(&case)
 }
 
-fn read_case(module: &Module) -> Result<Case, Failure> {
+/// The case of a module, with data from files beside the working folder.
+pub(crate) fn read_case(module: &Module) -> Result<Case, Failure> {
     Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
 }
 
