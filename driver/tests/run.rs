@@ -90,6 +90,29 @@ fn random_products_have_the_same_bits_on_the_device_as_at_mapped_level() {
 }
 
 #[test]
+fn check_names_the_op_that_stores_something_else_than_it_says() {
+    let (code, right) = report(&["check", "test-ir/seed/gemm_f8.ir", "--json"]);
+    assert_eq!((code, right["verdict"].as_str()), (Some(0), Some("pass")));
+    let stages = right["stages"].as_array().unwrap();
+    assert!(stages.iter().all(|stage| stage["differ"].as_u64().unwrap_or(0) == 0), "{right}");
+    assert!(
+        ["graph", "mapped", "exchange", "tile"]
+            .iter()
+            .all(|level| stages.iter().any(|stage| stage["level"] == *level))
+    );
+    let output = ipu(&["check", "test-ir/repro/flat-cast.ir"]);
+    assert_eq!(output.status.code(), Some(1));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        table.lines().filter(|line| line.contains("7565/8192    1.4360352")).count(),
+        table.lines().count() - 1
+    );
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("`mapped.relabel` stores something else than it says"), "{error}");
+    assert!(error.contains("first at (0, 16), element 16 of shard 0 on tile 0"), "{error}");
+}
+
+#[test]
 fn options_of_passes_are_flags_too() {
     let file = "test-ir/example/gemm-exchange.ir";
     let opt = |arguments: &[&str]| {
