@@ -7,8 +7,7 @@
 //!    its format writes lie after the last and before the first ordinary word;
 //! 3. two controls share an event only as a source select and a pointer; format and paired select writes share
 //!    with nothing. Such a double needs an even word index in the row, which some instruction of two or more
-//!    events before it can provide by being split. Kept by the sufficient rule that the event before a
-//!    double begins no instruction or is a double itself;
+//!    events before it can provide by being split: see [`Alignment`];
 //! 4. no control at events S and S + 1 of a send that starts at S, unless the send continues the stream before
 //!    it ([`Rules::continue_streams`]) or, at S alone, [`Rules::control_at_send_start`];
 //! 5. no receive select before event 1, no send before row time 0;
@@ -76,6 +75,8 @@ struct Tile {
     starts: EventSet,
     /// Events at which a send begins or has just ended.
     edges: EventSet,
+    /// Row times at which the tile itself sends; lending is not sending.
+    streams: EventSet,
     horizon: i64,
 }
 
@@ -97,6 +98,69 @@ struct Controls {
     exclusive: SmallVec<[i64; 4]>,
     /// Edges of the message's own send, where the receiver is its source.
     edges: SmallVec<[i64; 2]>,
+}
+
+/// Whether double controls of a tile can lie on even words, with the controls of one more message.
+///
+/// A row may say less than is decided here: a select of the source that is selected already and a pointer to where the
+/// cursor stands are left out, which depends on addresses. So the rule holds however many controls around a double are left
+/// out: an instruction of two or more events ends where the double begins, or where the double before it does. While
+/// nothing is sent a control ends its instruction, while something is sent it begins one.
+struct Alignment<'a> {
+    tile: &'a Tile,
+    controls: &'a Controls,
+    /// Row times at which the message is sent by this tile.
+    stream: std::ops::Range<i64>,
+}
+
+impl Alignment<'_> {
+    fn is_select(&self, event: i64) -> bool {
+        self.tile.selects.contains(event) || self.controls.selects.contains(&event)
+    }
+
+    fn is_pointer(&self, event: i64) -> bool {
+        self.tile.pointers.contains(event) || self.controls.pointers.contains(&event)
+    }
+
+    fn is_control(&self, event: i64) -> bool {
+        self.is_select(event)
+            || self.is_pointer(event)
+            || self.tile.exclusive.contains(event)
+            || self.controls.exclusive.contains(&event)
+    }
+
+    fn is_double(&self, event: i64) -> bool {
+        self.is_select(event) && self.is_pointer(event)
+    }
+
+    fn is_edge(&self, event: i64) -> bool {
+        self.tile.edges.contains(event) || self.controls.edges.contains(&event)
+    }
+
+    fn is_sending(&self, time: i64) -> bool {
+        self.tile.streams.contains(time) || self.stream.contains(&time)
+    }
+
+    /// Whether an instruction of two or more events ends where one for a double at `event` begins.
+    fn has_gap(&self, event: i64) -> bool {
+        let sending = || self.is_sending(event - 3) && self.is_sending(event - 2);
+        !self.is_control(event - 1) && !self.is_edge(event - 1) && (!self.is_control(event - 2) || sending())
+    }
+
+    /// Whether there is no double at `event`, or it can be aligned.
+    fn holds_at(&self, event: i64) -> bool {
+        !self.is_double(event)
+            || self.has_gap(event)
+            || (self.is_double(event - 1) && self.has_gap(event - 1))
+    }
+
+    /// Whether the message's controls and edges leave all doubles aligned.
+    fn holds(&self) -> bool {
+        let Controls { selects, pointers, exclusive, edges } = self.controls;
+        let mut controls = selects.iter().chain(pointers).chain(exclusive);
+        controls.all(|&control| (control..=control + 3).all(|event| self.holds_at(event)))
+            && edges.iter().all(|&edge| (edge + 1..=edge + 2).all(|event| self.holds_at(event)))
+    }
 }
 
 /// Where a message lies in one receiver's time and memory.
@@ -251,10 +315,10 @@ impl<'a> Fabric<'a> {
         if at_start || (!continues && source.is_control(start + 1)) {
             return false;
         }
-        for edge in [start + 1, start + events + 1] {
-            if !source.is_control(edge) && source.is_double(edge + 1) {
-                return false;
-            }
+        let edges =
+            Controls { edges: SmallVec::from([start + 1, start + events + 1]), ..Controls::default() };
+        if !(Alignment { tile: source, controls: &edges, stream: start..start + events }).holds() {
+            return false;
         }
         routes.iter().all(|&index| {
             let window = self.window(transfer, index, start);
@@ -329,20 +393,9 @@ impl<'a> Fabric<'a> {
         };
         let select = |event: i64| tile.selects.contains(event) || controls.selects.contains(&event);
         let pointer = |event: i64| tile.pointers.contains(event) || controls.pointers.contains(&event);
-        let double = |event: i64| select(event) && pointer(event);
-        let begins = |event: i64| {
-            select(event)
-                || pointer(event)
-                || tile.exclusive.contains(event)
-                || tile.edges.contains(event)
-                || controls.exclusive.contains(&event)
-                || controls.edges.contains(&event)
-        };
-        let ordinary = controls.selects.iter().chain(&controls.pointers);
-        let ordinary_fits = ordinary.clone().all(|&event| {
-            let parity =
-                if double(event) { !begins(event - 1) || double(event - 1) } else { !double(event + 1) };
-            parity && !tile.starts.contains(event) && !tile.exclusive.contains(event) && !own_start(event)
+        let mut ordinary = controls.selects.iter().chain(&controls.pointers);
+        let ordinary_fits = ordinary.all(|&event| {
+            !tile.starts.contains(event) && !tile.exclusive.contains(event) && !own_start(event)
         });
         let alone = |event: i64, among: &[i64]| among.iter().filter(|&&other| other == event).count() == 1;
         let exclusive_fits = controls.exclusive.iter().all(|&event| {
@@ -352,10 +405,10 @@ impl<'a> Fabric<'a> {
                 && !tile.exclusive.contains(event)
                 && !tile.starts.contains(event)
                 && !own_start(event)
-                && !double(event + 1)
         });
-        let edges_fit = controls.edges.iter().all(|&event| double(event) || !double(event + 1));
-        ordinary_fits && exclusive_fits && edges_fit
+        let events = i64::from(transfer_events(transfer));
+        let stream = if route.tile == transfer.source.0 { start..start + events } else { 0..0 };
+        ordinary_fits && exclusive_fits && Alignment { tile, controls, stream }.holds()
     }
 
     /// Whether the window after this one may lose its pointer because its destination runs on.
@@ -392,6 +445,7 @@ impl<'a> Fabric<'a> {
         let source = &mut self.tiles[usize::from(transfer.source.0)];
         source.sends.insert_range(start, start + events);
         source.horizon = source.horizon.max(start + events).max(GUARD_EVENTS);
+        source.streams.insert_range(start, start + events);
         source.edges.insert(start + 1);
         source.edges.insert(start + events + 1);
         if !continues {

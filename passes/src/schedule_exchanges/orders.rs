@@ -20,6 +20,8 @@ pub enum Variant {
     /// Receivers in order of load fill their events with the multicast that serves most others at once; receivers
     /// that could not listen get a resend.
     SplitMulticasts,
+    /// Messages of the busiest tile first, equal ones in an order that follows no pattern; this is the number of the order.
+    Shuffled(u32),
     /// The best schedule so far, taken apart and refitted in the order of its starts.
     Refit,
 }
@@ -82,6 +84,23 @@ pub(crate) fn loads(problem: &Problem) -> (Vec<u64>, Vec<u64>) {
 
 /// Messages by the load of their busiest end, then of the other end, then by length; all descending.
 pub(crate) fn busiest_first(problem: &Problem) -> Vec<u32> {
+    by_load(problem, |_| 0)
+}
+
+/// As [`busiest_first`], equal ones in pseudo-random order number `order`.
+pub(crate) fn shuffled(problem: &Problem, order: u32) -> Vec<u32> {
+    by_load(problem, |message| mixed(u64::from(order) << 32 | u64::from(message)))
+}
+
+/// The mixing function of SplitMix64: neighbouring numbers give unrelated ones.
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn by_load(problem: &Problem, tie: impl Fn(u32) -> u64) -> Vec<u32> {
     let (out, into) = loads(problem);
     let key = |transfer: &Transfer| {
         let send = out[usize::from(transfer.source.0)];
@@ -90,8 +109,9 @@ pub(crate) fn busiest_first(problem: &Problem) -> Vec<u32> {
         let receive = receives.max().unwrap_or(0);
         std::cmp::Reverse((send.max(receive), send.min(receive), transfer_events(transfer)))
     };
+    let key = |message: u32| (key(&problem.transfers[message as usize]), tie(message));
     let mut order: Vec<u32> = (0..problem.transfers.len() as u32).collect();
-    order.sort_by_cached_key(|&message| key(&problem.transfers[message as usize]));
+    order.sort_by_cached_key(|&message| key(message));
     order
 }
 

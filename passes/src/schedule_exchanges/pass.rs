@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::{Bound, lower_bound};
 use super::columns::Columns;
-use super::fabric::Rules;
 use super::problem::ScheduleError;
 use super::schedule::{ScheduleOptions, schedule_phase};
 use super::separate::separate_edges;
 use super::validate::{phase_length, validate};
 use crate::manager::{
-    OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options, state::main_program,
+    OptionError, Pass, PassContext, PassFailure, PassInfo, State, options, state::main_program,
 };
 
 /// Name of the pass in origins.
@@ -30,48 +29,27 @@ pub static INFO: PassInfo = PassInfo {
     summary: "exchange: start times of all transfers, with the bound they are near; keeps a schedule that still holds",
     requires: &[State::Exchange],
     provides: &[State::Scheduled],
-    options: &[OptionInfo {
-        name: "rules",
-        form: "strict|streams",
-        help: "rules of the exchange to the letter (default), or also sends that continue each other",
-    }],
+    options: &[],
     create,
 };
 
-/// Rules by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RuleSet {
-    #[default]
-    Strict,
-    Streams,
-}
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-struct Options {
-    rules: RuleSet,
-}
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
 
 fn create(values: &IndexMap<String, String>) -> Result<Box<dyn Pass>, OptionError> {
-    let Options { rules } = options::read(values)?;
-    let rules = match rules {
-        RuleSet::Strict => Rules::STRICT,
-        RuleSet::Streams => Rules::STREAMS,
-    };
-    Ok(Box::new(ScheduleExchanges { options: ScheduleOptions { rules, ..ScheduleOptions::default() } }))
+    let NoOptions {} = options::read(values)?;
+    Ok(Box::new(ScheduleExchanges))
 }
 
-struct ScheduleExchanges {
-    options: ScheduleOptions,
-}
+struct ScheduleExchanges;
 
 impl Pass for ScheduleExchanges {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let program = read_program(module, context)?;
         let phases: Vec<&Phase> = program.phases().collect();
         let schedules: Vec<_> =
-            phases.par_iter().map(|phase| schedule(&program, phase, &self.options)).collect();
+            phases.par_iter().map(|phase| schedule(&program, phase, &ScheduleOptions::default())).collect();
         let mut scheduled = Vec::with_capacity(phases.len());
         for (phase, schedule) in phases.iter().zip(schedules) {
             let schedule =

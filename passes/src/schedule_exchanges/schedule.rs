@@ -4,7 +4,7 @@ use super::bound::{Bound, lower_bound};
 use super::cut::cut_into_messages;
 use super::fabric::{Fabric, Rules};
 use super::multicasts::split_multicasts;
-use super::orders::{Trial, Variant, busiest_first, first_fit, rank_sum, refit};
+use super::orders::{Trial, Variant, busiest_first, first_fit, rank_sum, refit, shuffled};
 use super::problem::{Problem, Receiver, ScheduleError, Transfer};
 use super::separate::separate_edges;
 
@@ -15,13 +15,16 @@ pub struct ScheduleOptions {
     pub rules: Rules,
     /// Whether a multicast may be sent several times, each time to some of its receivers.
     pub split_multicasts: bool,
+    /// Orders without a pattern that are tried, at most; none in a phase of more than
+    /// 2,000 messages, or that is within a hundredth of its bound.
+    pub shuffles: u32,
     /// How often the best schedule may be taken apart and refitted, at most.
     pub refits: u32,
 }
 
 impl Default for ScheduleOptions {
     fn default() -> Self {
-        Self { rules: Rules::STRICT, split_multicasts: true, refits: 2 }
+        Self { rules: Rules::STRICT, split_multicasts: true, shuffles: 8, refits: 2 }
     }
 }
 
@@ -99,6 +102,8 @@ pub fn schedule_phase(problem: &Problem, options: &ScheduleOptions) -> Result<Sc
 
 /// Messages above which only the orders that help irregular phases are tried: each trial costs seconds there.
 const LARGE_PHASE: usize = 200_000;
+/// Messages above which no order without a pattern is tried.
+const SHUFFLED_PHASE: usize = 2_000;
 
 /// The shortest of all variants; the first of equals.
 fn run_portfolio(
@@ -114,7 +119,9 @@ fn run_portfolio(
     let others = [Variant::GivenOrder, Variant::RankSum, Variant::SplitMulticasts];
     let refits = std::iter::repeat_n(Variant::Refit, options.refits as usize);
     let large = problem.transfers.len() > LARGE_PHASE;
-    for candidate in others.into_iter().chain(refits) {
+    let shuffles = (0..options.shuffles).map(Variant::Shuffled);
+    let small = problem.transfers.len() <= SHUFFLED_PHASE;
+    for candidate in others.into_iter().chain(shuffles).chain(refits) {
         if large && matches!(candidate, Variant::RankSum | Variant::Refit) {
             continue;
         }
@@ -122,6 +129,10 @@ fn run_portfolio(
             if unicast || !options.split_multicasts { bound.single_send_events } else { bound.events };
         if best.length <= target {
             break;
+        }
+        let near = best.length <= target + target / 100;
+        if matches!(candidate, Variant::Shuffled(_)) && (near || !small) {
+            continue;
         }
         let trial = match candidate {
             Variant::BusiestFirst => None,
@@ -133,6 +144,7 @@ fn run_portfolio(
             Variant::SplitMulticasts => {
                 (options.split_multicasts && !unicast).then(|| split_multicasts(empty.clone(), problem))
             }
+            Variant::Shuffled(number) => Some(first_fit(empty.clone(), problem, &shuffled(problem, number))),
             Variant::Refit => Some(refit(empty.clone(), problem, &best)),
         };
         let Some(trial) = trial else { continue };

@@ -186,11 +186,14 @@ impl Checker<'_> {
             banks
         };
         let mut found = Vec::new();
+        let mut writes: Vec<&Access> = accesses.writes.iter().collect();
+        writes.sort_unstable();
+        let longest = writes.iter().map(|write| write.end - write.begin).max().unwrap_or(0);
         for read in &accesses.reads {
             let read_banks = banks(read);
-            for write in &accesses.writes {
-                let overlap = read.begin < write.end && write.begin < read.end;
-                if overlap && banks(write).iter().any(|bank| read_banks.contains(bank)) {
+            let first = writes.partition_point(|write| write.begin + longest <= read.begin);
+            for write in writes[first..].iter().take_while(|write| write.begin < read.end) {
+                if read.begin < write.end && banks(write).iter().any(|bank| read_banks.contains(bank)) {
                     let (send, receive) = (read.transfer, write.transfer);
                     let message =
                         format!("send of transfer {send} and receive of {receive} share an element");
@@ -297,7 +300,22 @@ impl Checker<'_> {
         lane: &[(u32, usize, bool)],
         controls: &BTreeMap<i64, Vec<ControlKind>>,
     ) {
-        let mut begins: std::collections::BTreeSet<i64> = controls.keys().copied().collect();
+        // Events at whose start an instruction begins. A lone control begins one while the tile sends, else it ends one.
+        let own = |&&(_, _, lent): &&(u32, usize, bool)| !lent;
+        let sends: Vec<(i64, i64)> = lane
+            .iter()
+            .filter(own)
+            .map(|&(start, index, _)| (i64::from(start), items(&self.problem.transfers[index])))
+            .collect();
+        let is_sending = |event: i64| {
+            let before = sends.partition_point(|&(start, _)| start < event);
+            before.checked_sub(1).is_some_and(|last| event <= sends[last].0 + sends[last].1)
+        };
+        let begin = |(&event, kinds): (&i64, &Vec<ControlKind>)| {
+            if kinds.len() > 1 || is_sending(event) { event } else { event + 1 }
+        };
+        let mut begins: std::collections::BTreeSet<i64> = controls.iter().map(begin).collect();
+        begins.insert(1);
         let mut previous = None;
         for &(start, index, lent) in lane {
             if lent {
