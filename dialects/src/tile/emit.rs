@@ -6,6 +6,7 @@
 use ipu_device::package::HostSlice;
 use ipu_device::{Address, LogicalTile};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::instructions::{self, OPERANDS};
 use super::ops::{
@@ -31,11 +32,14 @@ impl TileProgram {
     }
 }
 
+/// States of the ops of one line.
+type LineStates = SmallVec<[OpState; 1]>;
+
 struct Emitter<'a> {
     module: &'a mut Module,
     pass: Name,
-    /// State of the op of each distinct line.
-    lines: FxHashMap<Line, OpState>,
+    /// States of the ops of each distinct line.
+    lines: FxHashMap<Line, LineStates>,
 }
 
 fn number(value: impl Into<i64>) -> Attribute {
@@ -188,18 +192,19 @@ impl Emitter<'_> {
         let (state, block) = self.with_body(state);
         self.build(body, section.source, state);
         for line in section.lines() {
-            let state = self.line_state(line);
-            self.build(block, line.source.or(section.source), state);
+            for state in self.line_states(line) {
+                self.build(block, line.source.or(section.source), state);
+            }
         }
     }
 
-    fn line_state(&mut self, line: &Line) -> OpState {
-        if let Some(state) = self.lines.get(line) {
-            return state.clone();
+    fn line_states(&mut self, line: &Line) -> LineStates {
+        if let Some(states) = self.lines.get(line) {
+            return states.clone();
         }
-        let state = line_state(line);
-        self.lines.insert(Line { source: None, ..line.clone() }, state.clone());
-        state
+        let states = line_states(line);
+        self.lines.insert(Line { source: None, ..line.clone() }, states.clone());
+        states
     }
 
     fn steps(&mut self, body: BlockId, steps: &[Step]) {
@@ -247,10 +252,11 @@ fn data_state(data: &Data) -> OpState {
         .attribute("words", words(&data.words))
 }
 
-fn line_state(line: &Line) -> OpState {
+/// An instruction is one op; one that has no text is an op for each of its words.
+fn line_states(line: &Line) -> LineStates {
     let word = |word: u32| WordOp::state().attribute("word", hexadecimal(word));
     let instruction = match &line.code {
-        Code::Word(value) => return word(*value),
+        Code::Word(value) => return smallvec![word(*value)],
         Code::Instruction(instruction) => instruction,
     };
     let text = instructions::operands(instruction, line.symbol.as_ref());
@@ -258,9 +264,10 @@ fn line_state(line: &Line) -> OpState {
         text.and_then(|(mnemonic, operands)| Some((instructions::declaration(mnemonic)?, operands)));
     match declared {
         Some((declaration, operands)) => {
-            OpState::new(OpKind::Declared(declaration)).attribute(OPERANDS, Attribute::dialect(operands))
+            let state = OpState::new(OpKind::Declared(declaration));
+            smallvec![state.attribute(OPERANDS, Attribute::dialect(operands))]
         }
-        None => word(instruction.encode().ok().and_then(|words| words.first().copied()).unwrap_or_default()),
+        None => instruction.encode().iter().flatten().map(|&value| word(value)).collect(),
     }
 }
 
