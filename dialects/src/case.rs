@@ -193,7 +193,7 @@ impl Case {
         }
         let mut results = Vec::new();
         for part in outputs {
-            let expected = part.attribute("ipu.expected").map(|value| data_of(module, value, part.ty));
+            let expected = part.attribute("ipu.expected").map(|value| part_data(module, &part, value, resources));
             let expected = expected.transpose().map_err(|message| fail(&part.name, message))?;
             let tolerance = part.attribute("ipu.tolerance").and_then(Attribute::dialect_value);
             let tolerance = tolerance.map_or(DEFAULT_TOLERANCE, ToleranceAttribute::tolerance);
@@ -362,17 +362,28 @@ fn program_parts(module: &Module, program: OpId) -> (Vec<Part<'_>>, Vec<Part<'_>
 
 /// The elements that the attribute `ipu.data` stands for.
 fn argument_data(module: &Module, part: &Part<'_>, resources: &dyn Resources) -> Result<TensorData, String> {
-    let (shape, element) = TensorData::type_of(part.ty)?;
     let Some(data) = part.attribute("ipu.data") else {
         return Err("no data; give it `ipu.data = #ipu.normal<seed = 1, sigma = 1.0>` or another".to_owned());
     };
+    part_data(module, part, data, resources)
+}
+
+/// The elements of `part` that `data` stands for: a generator, a file, or the elements themselves.
+fn part_data(
+    module: &Module,
+    part: &Part<'_>,
+    data: &Attribute,
+    resources: &dyn Resources,
+) -> Result<TensorData, String> {
+    let (shape, element) = TensorData::type_of(part.ty)?;
     let count = shape.iter().product::<u64>();
     if let Some(normal) = data.dialect_value::<Normal>() {
         let values = generators::normal(normal.seed, normal.sigma() as f32, count).map(f64::from);
         return Ok(TensorData::from_values(shape, element, values));
     }
-    if data.dialect_value::<Iota>().is_some() {
-        let values = generators::iota(0.0, 1.0, count).map(f64::from);
+    if let Some(iota) = data.dialect_value::<Iota>() {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let values = (0..count).map(|index| iota.start.saturating_add(index) as f64);
         return Ok(TensorData::from_values(shape, element, values));
     }
     if let Some(cycle) = data.dialect_value::<Cycle>() {

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 
 use super::schedule_error::{ScheduleCode, ScheduleError};
 use super::timeline::{Control, ControlAction, Send, Timeline};
+use super::transfer::ItemWidth;
 use crate::isa::{EncodeError, Instruction, Register, encode_all};
 use crate::units::{Bytes, Event};
 
@@ -39,7 +40,7 @@ const RETURN: Register = Register::M10;
 /// Which of several rows with the same events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RowEncoding {
-    /// The recorded encoder's words, message by message.
+    /// The recorded encoder's words, message by message; a row that ends on a message of 52 words is an event longer.
     Reference,
     /// The same events in as few words or fewer.
     #[default]
@@ -98,10 +99,29 @@ pub fn encode_row(timeline: &Timeline, encoding: RowEncoding) -> Result<Row, Sch
         encoder.message(send, during)?;
         controls = after;
     }
-    encoder.idle(controls, timeline.horizon.0)?;
+    let horizon = match encoding {
+        RowEncoding::Reference => recorded_horizon(timeline),
+        RowEncoding::Compact => timeline.horizon,
+    };
+    encoder.idle(controls, horizon.0)?;
     let mut instructions: Vec<Instruction> = encoder.steps.into_iter().map(|step| step.instruction).collect();
     instructions.push(Instruction::Br { target: RETURN });
     Ok(Row { instructions, events: Event(encoder.time) })
+}
+
+/// Words of a message after which the recorded encoder waits an event longer. Nothing that is known of the fabric asks for
+/// it: the neutral source of such a message falls on the event of its first write in row 0 of the chip.
+const LONGER_AFTER: i64 = 52;
+
+/// When the recorded encoder's row ends.
+fn recorded_horizon(timeline: &Timeline) -> Event {
+    let ends = timeline.receives.iter().map(|receive| {
+        let arrival = &receive.arrival;
+        let words = arrival.last_write.0 - arrival.first_write.0 + 1;
+        let longer = receive.width == ItemWidth::Word32 && words == LONGER_AFTER;
+        arrival.horizon + Event(i64::from(longer))
+    });
+    ends.max().max(Some(timeline.horizon)).unwrap_or_default()
 }
 
 /// Controls before, during and after a message.

@@ -161,12 +161,15 @@ impl Timeline {
         }
     }
 
-    /// Whether a tile's word may have been accepted at any time.
+    /// Whether a tile's word may have been accepted at any time. The member of a pair that sees the source later selects
+    /// nothing itself: that it listens shows in its format.
     pub(crate) fn listens(&self) -> bool {
         let is_tile = |source: u16| source < SOURCE_TILES;
         is_tile(self.source.initial)
             || self.source.changes.iter().any(|&(_, source)| is_tile(source))
             || self.listens_paired()
+            || self.format.initial != 0
+            || self.format.changes.iter().any(|&(_, format)| format != 0)
     }
 
     pub(crate) fn listens_paired(&self) -> bool {

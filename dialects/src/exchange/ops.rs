@@ -82,21 +82,23 @@ crate::operations! {
 
     /// Transfers between tiles, all at once: all sources are read as they are at phase entry, then all destinations are
     /// written. A byte written twice, or read and written, is an error. A phase is *scheduled* when all its transfers have
-    /// `send`.
+    /// `send`. `base`, one address for all tiles or one by group of tiles, is what a receiver's program puts into its incoming
+    /// base: pointers in its row are relative to it. Without `base` it is 0 and pointers are addresses.
     PhaseOp = "exchange.phase", "transfers between tiles" {
-        attributes { sym_name: SymbolName }
+        attributes { sym_name: SymbolName, base: Maybe<WithNotation<Addresses>> }
         regions { body: OneBlock }
         traits [Symbol, NoTerminator]
-        format "$sym_name attr-dict-with-keyword $body"
+        format "$sym_name (`base` $base^)? attr-dict-with-keyword $body"
         verify(verify::inside)
     }
 
     /// One transfer for each member: bytes of the source buffer on tile `from`, to the same places of the destination buffer
-    /// on each tile of `to`. `send` is the row time at which the first send instruction starts.
+    /// on each tile of `to`. `send` is the row time at which the first send instruction starts. `paired`: 64 bits an event, over
+    /// the sender's lane and its partner's; both tiles of each receiving pair receive, lengths and offsets are multiples of 8.
     CopyOp = "exchange.copy", "a family of transfers" {
         operands { source: BufferValue, destination: BufferValue }
-        attributes { family: Value<CopyFamily>, send: Maybe<Column> }
-        format "custom<Copy> (`send` $send^)? attr-dict"
+        attributes { family: Value<CopyFamily>, paired: Flag, send: Maybe<Column> }
+        format "custom<Copy> (`paired` $paired^)? (`send` $send^)? attr-dict"
         hooks { "Copy": ["family"] syntax::parse_copy, syntax::print_copy }
         verify(verify::inside)
     }
@@ -104,14 +106,16 @@ crate::operations! {
     /// Transfers as columns, for phases that are too irregular or too large for families. Columns with one row a transfer:
     /// `from`, `offset` (first byte read), `bytes`, `receivers` (how many, default 1), `pieces` (how many, default 1), `send`.
     /// One row a receiver: `to`, `buffer` (which destination, default the first), `shift` (added to where pieces are written,
-    /// default 0). One row a piece: `into` (first byte written), `lengths` (default all bytes of the transfer).
+    /// default 0). One row a piece: `into` (first byte written), `lengths` (default all bytes of the transfer). `paired` as in
+    /// `exchange.copy`, for all transfers of the op.
     CopiesOp = "exchange.copies", "transfers as columns" {
         operands { source: BufferValue, destinations: Variadic<BufferValue> }
         attributes {
             from: Column, offset: Column, bytes: Column, receivers: Maybe<Column>, to: Column, buffer: Maybe<Column>,
-            shift: Maybe<Column>, pieces: Maybe<Column>, into: Column, lengths: Maybe<Column>, send: Maybe<Column>
+            shift: Maybe<Column>, pieces: Maybe<Column>, into: Column, lengths: Maybe<Column>, paired: Flag,
+            send: Maybe<Column>
         }
-        format "$source `->` $destinations `from` $from `offset` $offset `bytes` $bytes (`receivers` $receivers^)? `to` $to (`buffer` $buffer^)? (`shift` $shift^)? (`pieces` $pieces^)? `into` $into (`lengths` $lengths^)? (`send` $send^)? attr-dict"
+        format "$source `->` $destinations `from` $from `offset` $offset `bytes` $bytes (`receivers` $receivers^)? `to` $to (`buffer` $buffer^)? (`shift` $shift^)? (`pieces` $pieces^)? `into` $into (`lengths` $lengths^)? (`paired` $paired^)? (`send` $send^)? attr-dict"
         verify(verify::inside)
     }
 

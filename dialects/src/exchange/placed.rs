@@ -1,5 +1,7 @@
 //! Phases of a scheduled and placed program as the device knows them: physical tiles, addresses, start events.
 
+use std::collections::BTreeMap;
+
 use ipu_device::exchange::{self, ItemWidth};
 use ipu_device::topology::TILE_COUNT;
 use ipu_device::{Address, Bytes, Event, LogicalTile, PhysicalTile, Words};
@@ -36,9 +38,17 @@ pub fn device_transfers(program: &Program, phase: &Phase) -> Option<Vec<exchange
                 start: Event(transfers.send[row].into()),
                 words: Words(transfers.bytes[row] / 4),
                 source_address: address(transfers.source_buffer[row], source, transfers.source_offset[row])?,
-                width: ItemWidth::Word32,
+                width: if transfers.paired[row] { ItemWidth::Paired64 } else { ItemWidth::Word32 },
                 receivers: transfers.receivers_of(row).map(receiver).collect::<Option<_>>()?,
             })
         })
         .collect()
+}
+
+/// The incoming bases of the tiles that receive in `phase`, where they are not 0.
+#[must_use]
+pub fn incoming_bases(phase: &Phase) -> BTreeMap<PhysicalTile, Address> {
+    let receivers = phase.base.iter().flat_map(|_| &phase.transfers.receiver);
+    let bases = receivers.map(|&tile| (tile.physical(), phase.incoming_base(tile)));
+    bases.filter(|(_, base)| *base != Address(0)).collect()
 }

@@ -11,6 +11,7 @@ use ipu_device::memory_map::MemoryClass;
 use ipu_device::{Address, Bytes, LogicalTile};
 use smallvec::SmallVec;
 
+use crate::ipu::Addresses;
 use crate::ir::{Attribute, OpId, Type};
 
 /// Index of a buffer in [`Program::buffers`].
@@ -197,8 +198,19 @@ pub struct Phase {
     pub op: OpId,
     /// Its symbol.
     pub name: String,
+    /// What receivers put into their incoming base: the same for all tiles of the program or, where the text names tiles,
+    /// theirs alone. 0 for all others.
+    pub base: Option<Addresses>,
     /// What moves.
     pub transfers: Transfers,
+}
+
+impl Phase {
+    /// The incoming base of `tile`: pointers in its row are relative to it.
+    #[must_use]
+    pub fn incoming_base(&self, tile: LogicalTile) -> Address {
+        self.base.as_ref().and_then(|base| base.on(tile)).unwrap_or_default()
+    }
 }
 
 /// The transfers of a phase as columns. Before scheduling all sources are read as they are at phase entry, then
@@ -217,6 +229,8 @@ pub struct Transfers {
     pub source_offset: Vec<u32>,
     /// Bytes moved.
     pub bytes: Vec<u32>,
+    /// Whether items are 64 bits wide and go to pairs of tiles.
+    pub paired: Vec<bool>,
     /// Row time at which the first send instruction starts; empty while unscheduled.
     pub send: Vec<u32>,
     /// End of each transfer's receivers; they start where those of the one before end.
@@ -301,6 +315,7 @@ impl Transfers {
         self.source_buffer.push(transfer.source_buffer);
         self.source_offset.push(transfer.source_offset);
         self.bytes.push(transfer.bytes);
+        self.paired.push(transfer.paired);
         for receiver in transfer.receivers {
             self.receiver.push(receiver.tile);
             self.receiver_buffer.push(receiver.buffer);
@@ -332,6 +347,8 @@ pub struct Transfer<'a> {
     pub source_offset: u32,
     /// Bytes moved.
     pub bytes: u32,
+    /// Whether items are 64 bits wide and go to pairs of tiles.
+    pub paired: bool,
     /// Tiles that receive.
     pub receivers: &'a [Receiver],
     /// Pieces of the destination.

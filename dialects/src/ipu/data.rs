@@ -67,18 +67,34 @@ impl DialectValue for Normal {
     }
 }
 
-/// 0, 1, 2, ... in row-major order.
+/// 0, 1, 2, ... in row-major order, or counted from `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Iota;
+pub struct Iota {
+    /// The first element.
+    pub start: i64,
+}
 
 impl DialectValue for Iota {
     const NAME: &'static str = "ipu.iota";
 
-    fn parse(_: &mut Parser<'_>) -> ParseResult<Self> {
-        Ok(Self)
+    fn parse(parser: &mut Parser<'_>) -> ParseResult<Self> {
+        if !parser.eat(TokenKind::Less) {
+            return Ok(Self { start: 0 });
+        }
+        parser.expect_word("start")?;
+        parser.expect(TokenKind::Equal, "`=` and the first element")?;
+        let start = parser.parse_integer("an integer of 64 bits")?;
+        parser.expect(TokenKind::Greater, "`>`")?;
+        Ok(Self { start })
     }
 
-    fn print(&self, _: &mut Printer<'_>) {}
+    fn print(&self, printer: &mut Printer<'_>) {
+        match self.start {
+            0 => {}
+            start if start > 0xffff => printer.display(format_args!("<start = {start:#x}>")),
+            start => printer.display(format_args!("<start = {start}>")),
+        }
+    }
 }
 
 /// The contents of a NumPy file, by path.

@@ -49,7 +49,11 @@ pub static DIALECT: Dialect = Dialect {
             "Mean 0; the same values for the same seed.",
             "`<` `seed` `=` int `,` `sigma` `=` float `>`",
         ),
-        ValueDeclaration::attribute::<Iota>("test data 0, 1, 2, ...", "In row-major order.", ""),
+        ValueDeclaration::attribute::<Iota>(
+            "test data 0, 1, 2, ...",
+            "In row-major order, or counted from `start`.",
+            "(`<` `start` `=` int `>`)?",
+        ),
         ValueDeclaration::attribute::<Npy>("test data from a NumPy file", "", "`<` string `>`"),
         ValueDeclaration::attribute::<Cycle>(
             "test data that repeats",

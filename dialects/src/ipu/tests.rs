@@ -21,6 +21,8 @@ fn attributes_and_types_print_to_themselves() {
     for text in [
         "#ipu.normal<seed = 1, sigma = 0.25>",
         "#ipu.iota",
+        "#ipu.iota<start = 0x10000000>",
+        "#ipu.iota<start = -5>",
         "#ipu.npy<\"a b.npy\">",
         "#ipu.tiles<[0:4, 8, 10:20:2]>",
         "#ipu.address<0x60000>",

@@ -276,8 +276,9 @@ fn step_state(kind: &StepKind) -> OpState {
         StepKind::ExchangeHost(part) => {
             ExchangeHostOp::state().attribute("part", Attribute::string(part.name()))
         }
-        StepKind::Exchange { row, idle } => ExchangeOp::state()
+        StepKind::Exchange { row, base, idle } => ExchangeOp::state()
             .attribute("row", Attribute::symbol(row))
+            .maybe_attribute("base", (*base != Address(0)).then(|| hexadecimal(base.0)))
             .maybe_attribute("idle", idle.then(Attribute::unit)),
         StepKind::CallKernel { kernel, operands, scalars } => {
             let addresses = operands.iter().map(|&Address(address)| address.into()).collect();

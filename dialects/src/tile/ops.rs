@@ -134,10 +134,11 @@ crate::operations! {
         verify(verify::inside)
     }
 
-    /// An exchange phase: the barrier, then the row. `idle`: the tile takes part in the sync only, its row is a lone return.
+    /// An exchange phase: the barrier, then the row. Pointers of the row are relative to `base`, by default 0. `idle`: the tile
+    /// takes part in the sync only, its row is a lone return.
     ExchangeOp = "tile.exchange", "an exchange phase" {
-        attributes { row: Symbol, idle: Flag }
-        format "$row (`idle` $idle^)? attr-dict"
+        attributes { row: Symbol, base: Maybe<HexNumber>, idle: Flag }
+        format "$row (`base` $base^)? (`idle` $idle^)? attr-dict"
         verify(verify::inside)
     }
 

@@ -249,6 +249,8 @@ pub enum StepKind {
     Exchange {
         /// The row of the image.
         row: Arc<str>,
+        /// What the tile puts into its incoming base: pointers of the row are relative to it.
+        base: Address,
         /// The tile takes part in the sync only; its row is a lone return.
         idle: bool,
     },

@@ -83,10 +83,10 @@ impl Main {
             let start = main.code.lines().len();
             match &step.kind {
                 StepKind::ExchangeHost(part) => host_calls(&mut main.code, host, part.name()),
-                StepKind::Exchange { row, idle: false } => {
-                    main.code.exchange_active(marked(row), Address(0));
+                StepKind::Exchange { row, base, idle: false } => {
+                    main.code.exchange_active(marked(row), *base);
                 }
-                StepKind::Exchange { row, idle: true } => main.code.exchange_inactive(marked(row)),
+                StepKind::Exchange { row, idle: true, .. } => main.code.exchange_inactive(marked(row)),
                 StepKind::CallKernel { kernel, operands, scalars } => {
                     let addresses = operands.iter().map(|address| address.0);
                     let scalars = scalars.values().iter().map(|value| value.cast_unsigned());

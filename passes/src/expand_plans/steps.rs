@@ -141,11 +141,17 @@ impl Expansion<'_> {
                     source_buffer: storage(moved.from)?,
                     source_offset: moved.source_offset.0,
                     bytes: moved.bytes.0,
+                    paired: false,
                     receivers: &receivers,
                     pieces: &[Piece { offset: moved.destination_offset.0, bytes: moved.bytes.0 }],
                 });
             }
-            self.steps.push(Step::Phase(Phase { op, name: format!("{name}_exchange"), transfers }));
+            self.steps.push(Step::Phase(Phase {
+                op,
+                name: format!("{name}_exchange"),
+                base: None,
+                transfers,
+            }));
         }
         let mut runs = Vec::new();
         for call in &stage.calls {

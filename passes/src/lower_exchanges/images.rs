@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ipu_device::exchange::Row;
 use ipu_device::package::BindingKind;
-use ipu_device::{Bytes, LogicalTile};
+use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::exchange::{Run, Step};
 use ipu_dialects::tile::{self, HostPart, Image, Section, StepKind, TileProgram};
 use rustc_hash::FxHashMap;
@@ -149,7 +149,8 @@ impl ImageMaker<'_> {
 
 fn exchange(phase: &PhaseRows<'_>, tile: LogicalTile) -> tile::Step {
     let (row, idle) = (phase.symbol.clone(), !phase.rows.contains_key(&tile));
-    tile::Step { source: Some(phase.phase.op), kind: StepKind::Exchange { row, idle } }
+    let base = if idle { Address(0) } else { phase.phase.incoming_base(tile) };
+    tile::Step { source: Some(phase.phase.op), kind: StepKind::Exchange { row, base, idle } }
 }
 
 /// Ends the repeats whose bodies end before step `index` of the program; one in which the tile does nothing goes away.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipu_device::kernels::Kernel;
-use ipu_device::memory_map::{CODE_BASE, FREE_DATA_BASE, HOST_WINDOW, INTERLEAVED_BASE, LOAD_BASE};
+use ipu_device::memory_map::{
+    CODE_BASE, FREE_DATA_BASE, HOST_WINDOW, HOST_WINDOW_END, INTERLEAVED_BASE, LOAD_BASE,
+};
 use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::diagnostics::Diagnostics;
-use ipu_dialects::exchange::Program;
+use ipu_dialects::exchange::{Program, Step};
 use ipu_dialects::ir::OpId;
 use ipu_dialects::tile::{KernelCode, KernelImage, TileProgram};
 
@@ -51,8 +53,10 @@ fn behind(start: Address, size: Bytes) -> Address {
 /// The runtime's own memory: what, first byte, first byte past it.
 const FIXED: [(&str, Address, Address); 2] = [
     ("the entry", LOAD_BASE, Address(LOAD_BASE.0 + 8)),
-    ("the host window, the completion word and stacks", HOST_WINDOW, FREE_DATA_BASE),
+    ("the completion word and stacks", HOST_WINDOW_END, FREE_DATA_BASE),
 ];
+/// Memory that host exchange uses while it runs: before all steps and after them.
+const HOST: (&str, Address, Address) = ("packets of the host exchange", HOST_WINDOW, HOST_WINDOW_END);
 
 impl Lowering<'_> {
     /// Code ends before memory that cannot be executed, and no buffer lies in it or in the runtime's own memory.
@@ -71,12 +75,14 @@ impl Lowering<'_> {
             );
             findings.push(self.error(LowerCode::NoRoom, self.program.op, message));
         }
-        for buffer in &self.program.buffers {
+        let moved = self.host_buffers();
+        for (index, buffer) in self.program.buffers.iter().enumerate() {
+            let host = moved.get(index).is_some_and(|&moved| moved).then_some(HOST);
             let clash = buffer.tiles.iter().find_map(|&tile| {
                 let start = buffer.address(tile)?;
                 let stop = start.0.saturating_add(buffer.bytes.0);
                 let code = ("code", CODE_BASE, *ends.get(usize::from(tile.0))?);
-                let mut taken = FIXED.into_iter().chain([code]);
+                let mut taken = FIXED.into_iter().chain(host).chain([code]);
                 let (what, first, end) = taken.find(|&(_, first, end)| start < end && first.0 < stop)?;
                 Some((tile, start, what, first, end))
             });
@@ -89,5 +95,18 @@ impl Lowering<'_> {
                 findings.push(self.error(LowerCode::InTheWay, buffer.op, message));
             }
         }
+    }
+    /// By buffer: whether host exchange reads or writes it. All others hold nothing while host exchange runs.
+    fn host_buffers(&self) -> Vec<bool> {
+        let mut moved = vec![false; self.program.buffers.len()];
+        for step in &self.program.steps {
+            let (Step::LoadHost(moves) | Step::StoreHost(moves)) = step else { continue };
+            for part in &moves.parts {
+                if let Some(moved) = moved.get_mut(part.slice.buffer.index()) {
+                    *moved = true;
+                }
+            }
+        }
+        moved
     }
 }

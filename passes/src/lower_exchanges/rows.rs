@@ -10,7 +10,7 @@ use ipu_device::exchange::{
 use ipu_device::{Address, LogicalTile, PhysicalTile};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::Phase;
-use ipu_dialects::exchange::placed::device_transfers;
+use ipu_dialects::exchange::placed::{device_transfers, incoming_bases};
 use ipu_dialects::tile::{Section, TileProgram};
 use rustc_hash::FxHashMap;
 
@@ -47,6 +47,9 @@ impl Lowering<'_> {
     ) -> Result<PhaseRows<'p>, Vec<ScheduleError>> {
         let transfers = device_transfers(self.program, phase).unwrap_or_default();
         let mut builder = TimelineBuilder::new();
+        for (tile, base) in incoming_bases(phase) {
+            builder.set_incoming_base(tile, base);
+        }
         for transfer in &transfers {
             builder.add(transfer);
         }
@@ -125,7 +128,8 @@ impl Lowering<'_> {
             Err(error) => return Some(at(format!("row of {}: {error}", tile.logical()))),
         };
         let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
-        check_row(tile, &words, transfers, Address(0)).err().map(|mismatch| at(mismatch.to_string()))
+        let base = phase.incoming_base(tile.logical());
+        check_row(tile, &words, transfers, base).err().map(|mismatch| at(mismatch.to_string()))
     }
 }
 

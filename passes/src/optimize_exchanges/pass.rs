@@ -230,7 +230,7 @@ fn report(work: &Work<'_>) {
 /// Puts the transfers in the first phase and removes the others; the first too where nothing is left to move.
 fn write(module: &mut Module, program: &Program, work: &Work<'_>, transfers: Transfers) {
     let Some((&first, others)) = work.phases.split_first() else { return };
-    let phase = Phase { op: first.op, name: first.name.clone(), transfers };
+    let phase = Phase { op: first.op, name: first.name.clone(), base: first.base.clone(), transfers };
     if phase.transfers.is_empty() {
         module.erase(first.op);
     } else {

@@ -89,7 +89,7 @@ impl Columns {
                 first_segment,
                 segments: self.problem.segments.len() as u32 - first_segment,
                 source,
-                width: Width::Word,
+                width: if transfers.paired[row] { Width::Paired } else { Width::Word },
             });
         }
         Ok(())
@@ -123,6 +123,7 @@ impl Columns {
                 source_buffer: buffer(transfer.storage),
                 source_offset: transfer.offset,
                 bytes: transfer.words * WORD,
+                paired: transfer.width == Width::Paired,
                 receivers: &targets,
                 pieces: &pieces(problem, transfer, base),
             });

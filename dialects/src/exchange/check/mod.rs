@@ -3,12 +3,14 @@
 //! | module | rules |
 //! |---|---|
 //! | `phases` | no byte is written twice, or read and written, in a phase; whole words; a remote receiver |
+//! | `paired` | 64-bit transfers go to pairs of tiles; the incoming base of a phase |
 //! | `calls` | operands are as large, aligned and placed as the kernel wants, and do not overlap where they must not |
 //! | `storage` | addresses are aligned and in the wanted memory; what lives at the same time is apart |
 //!
 //! Each kind of finding is reported once an op and names the first tile concerned.
 
 mod calls;
+mod paired;
 mod phases;
 mod storage;
 

@@ -25,19 +25,23 @@ impl Range {
     }
 }
 
-/// Word size of the fabric.
-const WORD: u32 = 4;
+/// Bytes of an item of the fabric: a word, or two in a paired transfer.
+fn item(transfers: &Transfers, row: usize) -> u32 {
+    if transfers.paired[row] { 8 } else { 4 }
+}
 
 impl Checker<'_> {
     pub(super) fn phase(&mut self, phase: &Phase) {
         let transfers = &phase.transfers;
         self.words(transfers);
+        self.paired(phase);
+        self.incoming_base(phase);
         let (reads, writes) = (reads_of(transfers), writes_of(transfers));
         self.written_twice(phase, &writes);
         self.read_and_written(phase, &reads, &writes);
     }
 
-    /// The fabric moves whole aligned words, and a tile does not send to itself alone.
+    /// The fabric moves whole aligned items, and a tile does not send to itself alone.
     fn words(&mut self, transfers: &Transfers) {
         let mut reported: FxHashSet<OpId> = FxHashSet::default();
         for row in 0..transfers.len() {
@@ -46,7 +50,8 @@ impl Checker<'_> {
             let pieces =
                 transfers.pieces(row).iter().fold(0, |bits, piece| bits | piece.offset | piece.bytes);
             let bits = shift | pieces | transfers.source_offset[row] | transfers.bytes[row];
-            let odd = !bits.is_multiple_of(WORD);
+            let item = item(transfers, row);
+            let odd = !bits.is_multiple_of(item);
             let empty =
                 transfers.bytes[row] == 0 || transfers.pieces(row).iter().any(|piece| piece.bytes == 0);
             let alone = transfers.receivers_of(row).all(|receiver| receiver.tile == transfers.source[row]);
@@ -56,7 +61,7 @@ impl Checker<'_> {
             let source = tile_text(transfers.source[row]);
             if odd {
                 let message = format!(
-                    "offsets and lengths of a transfer must be multiples of {WORD} bytes; member {member} reads bytes {}..{} on {source}",
+                    "offsets and lengths of a transfer must be multiples of {item} bytes; member {member} reads bytes {}..{} on {source}",
                     transfers.source_offset[row],
                     u64::from(transfers.source_offset[row]) + u64::from(transfers.bytes[row])
                 );

@@ -154,7 +154,9 @@ impl Emitter<'_> {
             let point = InsertionPoint::BlockEnd(block);
             match step {
                 Step::Phase(phase) => {
-                    let state = PhaseOp::state().attribute(SYMBOL_NAME, Attribute::string(&phase.name));
+                    let state = PhaseOp::state()
+                        .attribute(SYMBOL_NAME, Attribute::string(&phase.name))
+                        .maybe_attribute("base", phase.base.clone().map(Attribute::dialect));
                     let (_, inner) = self.with_body(point, phase.op, state);
                     self.transfers(inner, &phase.transfers);
                 }

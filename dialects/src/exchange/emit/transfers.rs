@@ -26,6 +26,7 @@ struct Key {
     source: BufferId,
     destination: BufferId,
     receivers: usize,
+    paired: bool,
     lengths: SmallVec<[u32; 2]>,
 }
 
@@ -55,6 +56,7 @@ fn group(transfers: &Transfers) -> (IndexMap<Key, Vec<usize>>, Vec<usize>) {
             source: transfers.source_buffer[row],
             destination: first.buffer,
             receivers: count,
+            paired: transfers.paired[row],
             lengths: transfers.pieces(row).iter().map(|piece| piece.bytes).collect(),
         };
         groups.entry(key).or_default().push(row);
@@ -124,11 +126,12 @@ impl Emitter<'_> {
             self.copy(block, transfers, fitted);
         }
         rest.sort_unstable();
-        let mut by_source: IndexMap<(OpId, BufferId), Vec<usize>> = IndexMap::new();
+        let mut by_source: IndexMap<(OpId, BufferId, bool), Vec<usize>> = IndexMap::new();
         for row in rest {
-            by_source.entry((transfers.op[row], transfers.source_buffer[row])).or_default().push(row);
+            let key = (transfers.op[row], transfers.source_buffer[row], transfers.paired[row]);
+            by_source.entry(key).or_default().push(row);
         }
-        for ((op, source), rows) in by_source {
+        for ((op, source, _), rows) in by_source {
             self.copies(block, transfers, op, source, &rows);
         }
     }
@@ -145,7 +148,8 @@ impl Emitter<'_> {
         let state = CopyOp::state()
             .operand(self.value(key.source))
             .operand(self.value(key.destination))
-            .attribute("family", Attribute::dialect(family));
+            .attribute("family", Attribute::dialect(family))
+            .maybe_attribute("paired", key.paired.then(Attribute::unit));
         let op = self.build(InsertionPoint::BlockEnd(block), key.op, state);
         self.set_sends(op, transfers, &rows);
     }
@@ -171,6 +175,7 @@ impl Emitter<'_> {
         let whole = piece_counts.iter().all(|&count| count == 1);
         let lengths =
             (!whole).then(|| column_attribute(pieces.iter().map(|piece| piece.bytes.into()).collect()));
+        let paired = rows.iter().any(|&row| transfers.paired[row]);
         let values: Vec<_> = destinations.keys().map(|&buffer| self.value(buffer)).collect();
         let state = CopiesOp::state()
             .operand(self.value(source))
@@ -184,7 +189,8 @@ impl Emitter<'_> {
             .maybe_attribute("shift", unless(0, receivers.iter().map(|r| r.shift.into()).collect()))
             .maybe_attribute("pieces", unless(1, piece_counts))
             .attribute("into", column_attribute(pieces.iter().map(|piece| piece.offset.into()).collect()))
-            .maybe_attribute("lengths", lengths);
+            .maybe_attribute("lengths", lengths)
+            .maybe_attribute("paired", paired.then(Attribute::unit));
         let op = self.build(InsertionPoint::BlockEnd(block), origin, state);
         self.set_sends(op, transfers, rows);
     }

@@ -10,7 +10,7 @@ use ipu_device::{Address, LogicalTile, PhysicalTile};
 
 use super::storage::Storage;
 use super::{Fault, Machine, MeaningCode};
-use crate::exchange::placed::device_transfers;
+use crate::exchange::placed::{device_transfers, incoming_bases};
 use crate::exchange::program::{BufferId, Phase};
 
 /// How phases that are scheduled and placed are run.
@@ -31,6 +31,9 @@ impl Machine<'_> {
     pub(super) fn phase_by_events(&mut self, phase: &Phase) -> Result<bool, Fault> {
         let Some(transfers) = device_transfers(self.program, phase) else { return Ok(false) };
         let mut builder = TimelineBuilder::new();
+        for (tile, base) in incoming_bases(phase) {
+            builder.set_incoming_base(tile, base);
+        }
         for transfer in &transfers {
             builder.add(transfer);
         }
@@ -48,7 +51,10 @@ impl Machine<'_> {
                 row: words,
                 row_address: None,
                 memory: self.memory_of(timeline.tile.logical(), &sources),
-                registers: ExchangeRegisters::default(),
+                registers: ExchangeRegisters {
+                    incoming_base: phase.incoming_base(timeline.tile.logical()).0,
+                    ..ExchangeRegisters::default()
+                },
             });
         }
         let outcome = run_phase(tiles, PhaseOptions { check_banks: true, record_writes: true });

@@ -201,6 +201,7 @@ impl<'m> Reader<'m> {
 
     fn phase(&mut self, op: PhaseOp) {
         let module = self.module;
+        let base = op.base(module).cloned();
         let mut transfers = Transfers::default();
         let (mut scheduled, mut unscheduled) = (None, None);
         for child in module.entry_block(op.id(), 0).into_iter().flat_map(|block| module.ops_of(block)) {
@@ -227,7 +228,7 @@ impl<'m> Reader<'m> {
             let error = self.error(ExchangeCode::HalfState, without, message);
             self.diagnostics.push(error.label(module.span(with), "this has `send`"));
         }
-        self.program.steps.push(Step::Phase(Phase { op: op.id(), name: name.to_owned(), transfers }));
+        self.program.steps.push(Step::Phase(Phase { op: op.id(), name: name.to_owned(), base, transfers }));
     }
 
     fn compute(&mut self, op: ComputeOp) {

@@ -61,6 +61,7 @@ impl Reader<'_> {
                 source_buffer: source,
                 source_offset: self.range(id, member, "source", offsets[member], read.length, source)?,
                 bytes: read.length,
+                paired: op.paired(module),
                 receivers: targets,
                 pieces,
             });
@@ -138,6 +139,7 @@ impl Reader<'_> {
                 source_buffer: source,
                 source_offset: self.range(id, index, "offset", offset, bytes, source)?,
                 bytes,
+                paired: op.paired(module),
                 receivers: targets,
                 pieces,
             });

@@ -55,6 +55,7 @@ fn with_transfers(transfers: impl IntoIterator<Item = (u16, u32, Vec<Receiver>, 
             source_buffer: BufferId(0),
             source_offset,
             bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+            paired: false,
             receivers: &receivers,
             pieces: &pieces,
         });
@@ -154,6 +155,7 @@ fn whatever_is_written_reads_back() {
                 source_buffer: BufferId(0),
                 source_offset: *source_offset,
                 bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+                paired: false,
                 receivers,
                 pieces,
             });

@@ -70,6 +70,36 @@ fn the_fabric_moves_words_to_other_tiles() {
 }
 
 #[test]
+fn a_paired_transfer_moves_64_bits_to_pairs_of_tiles() {
+    let paired = |copy: &str| phase(&format!("exchange.copy {copy} paired"));
+    assert_eq!(paired("%x[0 : +64] from 0 to [2, 3] into %x[64 : +64]"), "");
+    insta::assert_snapshot!(paired("%x[4 : +64] from 0 to [2, 3] into %x[128 : +64]"));
+    insta::assert_snapshot!(paired("%x[0 : +8] from 0 to [2, 3] into %x[128 : +4, 136 : +4]"));
+    insta::assert_snapshot!(paired("%x[0 : +64] from 0 to [2] into %x[64 : +64]"));
+    let narrow = "%n = exchange.buffer \"n\" : 64 bytes {memory = standard, align = 4}\n";
+    let copy = "exchange.copy %x[0 : +64] from 0 to [2, 3] into %n[0 : +64] paired";
+    insta::assert_snapshot!(codes(&format!("{narrow}exchange.phase @p {{\n{copy}\n}}")));
+    let lender = program(
+        "exchange.phase @p {\nexchange.copy %x[0 : +64] from 4 to [2, 3] into %x[64 : +64] paired\n}",
+    );
+    insta::assert_snapshot!(findings(&lender.replace("[0:4]", "[0:5]")));
+}
+
+#[test]
+fn a_base_is_the_address_of_a_word_in_a_placed_program() {
+    let text = |base: &str| {
+        format!(
+            "exchange.phase @p base {base} {{\nexchange.copy %x[0 : +4] from 0 to [1] into %y[0 : +4] send 28\n}}"
+        )
+    };
+    insta::assert_snapshot!(codes(&text("0x60000")));
+    let placed = program(&text("{[1] = 0x60002}"));
+    let placed = placed.replace("align = 32}\n", "align = 32} at 0x60000\n");
+    let placed = placed.replace("on [0:2]\n", "on [0:2] at 0x64000\n");
+    insta::assert_snapshot!(findings(&placed));
+}
+
+#[test]
 fn a_byte_is_written_once_and_not_read_too() {
     insta::assert_snapshot!(phase(
         "exchange.copy (t) in (2) : %x[0 : +64] from t to [3] into %x[128 + 32*t : +64]"

@@ -17,9 +17,13 @@ const EVERYTHING: &str = r#"exchange.program @main on [0:4, 8] {
       exchange.copy %x[0 : +64] from 0 to [1, 2] into %y[0 : +32, 64 : +32]
     }
   }
-  exchange.phase @columns {
+  exchange.phase @columns base {[1] = 0x60000, [2:4] = 0x64000} {
     exchange.copies %x -> %y from [0, 1] offset 0 bytes 64 to [1, 2] into [0, 64] send 30
     exchange.copies %x -> %y, %x from 0 offset 64 bytes 32 receivers 2 to [3, 1] buffer [0, 1] shift [0, 32] pieces 2 into [0, 64] lengths 16 send [95]
+  }
+  exchange.phase @pairs base 0x60000 {
+    exchange.copy (t) in (2) : %y[0 : +32] from t to [2, 3] into %y[64 + 32*t : +32] paired
+    exchange.copies %y -> %y from 8 offset 32 bytes 8 receivers 2 to [0, 1] into 96 paired
   }
   exchange.compute @work {
     exchange.run on [0:2, 3] : @fill_zero_u64(%y[0 : +64]) {dwords = 8}

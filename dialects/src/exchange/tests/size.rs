@@ -37,6 +37,7 @@ fn a_transfer_takes_at_most_64_bytes() {
         + size_of_val(&t.source_buffer[0])
         + size_of_val(&t.source_offset[0])
         + size_of_val(&t.bytes[0])
+        + size_of_val(&t.paired[0])
         + size_of::<u32>()
         + size_of_val(&t.receivers_end[0])
         + size_of_val(&t.receiver[0])

@@ -52,7 +52,9 @@ impl Reader<'_> {
         }
         if let Some(exchange) = module.cast::<ExchangeOp>(op) {
             let row = exchange.row(module).leaf().into();
-            return Ok(StepKind::Exchange { row, idle: exchange.idle(module) });
+            let idle = exchange.idle(module);
+            let base = Address(exchange.base(module).unwrap_or(0));
+            return Ok(StepKind::Exchange { row, base, idle });
         }
         if let Some(call) = module.cast::<CallKernelOp>(op) {
             return self.call(call);

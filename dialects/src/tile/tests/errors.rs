@@ -70,7 +70,7 @@ fn a_program_has_steps_or_code() {
 
 #[test]
 fn steps_name_rows_and_kernels_of_their_tiles() {
-    insta::assert_snapshot!(steps("tile.exchange @gather\n", "tile.exchange @descriptors\n"));
+    insta::assert_snapshot!(steps("@gather base", "@descriptors base"));
     insta::assert_snapshot!(steps("reference\n", "reference on [0:1]\n"));
     insta::assert_snapshot!(steps("tile.repeat 3", "tile.repeat 0"));
 }
