@@ -193,7 +193,8 @@ impl Case {
         }
         let mut results = Vec::new();
         for part in outputs {
-            let expected = part.attribute("ipu.expected").map(|value| part_data(module, &part, value, resources));
+            let expected =
+                part.attribute("ipu.expected").map(|value| part_data(module, &part, value, resources));
             let expected = expected.transpose().map_err(|message| fail(&part.name, message))?;
             let tolerance = part.attribute("ipu.tolerance").and_then(Attribute::dialect_value);
             let tolerance = tolerance.map_or(DEFAULT_TOLERANCE, ToleranceAttribute::tolerance);

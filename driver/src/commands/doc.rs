@@ -1,12 +1,14 @@
 //! `ipu doc`: the reference, generated from the declarations.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use ipu_device::assumptions;
 use ipu_dialects::declaration::dialect_markdown;
 use ipu_dialects::registry::Registry;
 
 use crate::exit::{DriverCode, Exit, Failure};
-use crate::files::write_standard_output;
+use crate::files::{write_standard_output, write_whole};
 
 /// Prints the reference of a dialect, or the list of assumptions about the chip.
 #[derive(Debug, Args)]
@@ -16,13 +18,23 @@ pub struct DocArguments {
     /// List what is assumed where sources about the chip disagree.
     #[arg(long)]
     assumptions: bool,
+    /// Write the page of every dialect into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    write: Option<PathBuf>,
 }
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// No dialect has that name.
+/// No dialect has that name, or a page cannot be written.
 pub fn run(arguments: &DocArguments) -> Result<Exit, Failure> {
+    if let Some(folder) = &arguments.write {
+        for dialect in Registry::standard().dialects() {
+            let page = folder.join(format!("{}.md", dialect.name));
+            write_whole(&page, dialect_markdown(dialect).as_bytes())?;
+        }
+        return Ok(Exit::Ok);
+    }
     let text = if arguments.assumptions {
         assumptions::ALL
             .iter()
