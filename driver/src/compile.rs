@@ -1,6 +1,6 @@
 //! Compiling a module as a command line asks: which passes, with which choices, what is kept on the way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ipu_dialects::ir::Module;
@@ -68,7 +68,7 @@ impl CompileOptions {
             figures: Figures::new(self.prices()),
             dump: Watch::new(&when, print, self.dump_dir.as_deref(), &pipeline),
         };
-        let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut watch);
+        let run = resolved.run(module, &self.manager_options(), Artifacts::default(), &mut watch);
         let Both { mut figures, dump } = watch;
         if let Some(failure) = dump.failure {
             return Err(failure);
@@ -81,7 +81,23 @@ impl CompileOptions {
         Ok((run, figures))
     }
 
-    fn pipeline(&self, module: &Module, last: State) -> Result<(Pipeline, ResolvedPipeline), Failure> {
+    /// How the pass manager runs them.
+    #[must_use]
+    pub fn manager_options(&self) -> ManagerOptions {
+        ManagerOptions::default()
+    }
+
+    /// Where dumps go.
+    #[must_use]
+    pub fn dump_dir(&self) -> Option<&Path> {
+        self.dump_dir.as_deref()
+    }
+
+    /// The passes asked for, else the default pipeline from the module's level down to `last`.
+    ///
+    /// # Errors
+    /// The pipeline does not resolve.
+    pub fn pipeline(&self, module: &Module, last: State) -> Result<(Pipeline, ResolvedPipeline), Failure> {
         if let Some(text) = &self.pass_pipeline {
             return resolve_text("--pass-pipeline", text);
         }

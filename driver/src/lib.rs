@@ -15,3 +15,4 @@ pub mod package_file;
 pub mod render;
 pub mod selftest;
 pub mod simulated;
+pub mod stages;

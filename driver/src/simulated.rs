@@ -60,21 +60,52 @@ pub fn run_once(
     lock: Option<DeviceLock>,
     image: &dyn Fn(BindingKind, &Binding) -> Vec<u8>,
 ) -> Result<DeviceRun, RuntimeError> {
+    run_with(package, lock, SimulatorOptions::default(), image)?.0
+}
+
+/// Runs `package` once with every word that exchanges write and the memory before each phase kept, and gives the device as
+/// it stands afterwards, after a fault too.
+///
+/// # Errors
+/// The device could not be opened; a fault of the program stands in the result.
+pub fn run_observed(
+    package: &Package,
+    image: &dyn Fn(BindingKind, &Binding) -> Vec<u8>,
+) -> Result<(Result<DeviceRun, RuntimeError>, Simulator), RuntimeError> {
+    let options =
+        SimulatorOptions { record_writes: true, record_memory: true, ..SimulatorOptions::default() };
+    run_with(package, None, options, image)
+}
+
+fn run_with(
+    package: &Package,
+    lock: Option<DeviceLock>,
+    options: SimulatorOptions,
+    image: &dyn Fn(BindingKind, &Binding) -> Vec<u8>,
+) -> Result<(Result<DeviceRun, RuntimeError>, Simulator), RuntimeError> {
     let bytes = |kind: BindingKind, bindings: &[Binding]| -> Vec<u8> {
         bindings.iter().flat_map(|binding| image(kind, binding)).collect()
     };
     let weights = bytes(BindingKind::Weight, &package.weights);
     let inputs = bytes(BindingKind::Input, &package.inputs);
     let started = Instant::now();
-    let simulator = Simulator::for_package(SimulatorOptions::default(), package);
+    let simulator = Simulator::for_package(options, package);
     let mut device = Device::open(lock, || Ok(SimulatedTransport::new(simulator)))?;
     let configuration = Configuration::c600()?;
     let given = RunInputs { weights: &weights, invocations: &[&inputs] };
-    let result = run_package(&mut device, package, &configuration, &BootProgram::stand_in(), given)?;
-    let statistics = device.close().into_machine().statistics();
-    let elapsed = started.elapsed();
-    let whole = result.invocations.into_iter().next().unwrap_or_default();
-    let mut rest = whole.as_slice();
+    let result = run_package(&mut device, package, &configuration, &BootProgram::stand_in(), given);
+    let simulator = device.close().into_machine();
+    let run = result.map(|result| DeviceRun {
+        outputs: split_outputs(package, &result.invocations.into_iter().next().unwrap_or_default()),
+        counts: DeviceCounts::of(package, &simulator.statistics()),
+        elapsed: started.elapsed(),
+    });
+    Ok((run, simulator))
+}
+
+/// The image of each output of a call that gave `whole`.
+fn split_outputs(package: &Package, whole: &[u8]) -> Vec<Vec<u8>> {
+    let mut rest = whole;
     let mut outputs = Vec::with_capacity(package.outputs.len());
     for output in &package.outputs {
         let length = usize::try_from(output.byte_length()).unwrap_or(usize::MAX).min(rest.len());
@@ -82,5 +113,5 @@ pub fn run_once(
         outputs.push(own.to_vec());
         rest = after;
     }
-    Ok(DeviceRun { outputs, counts: DeviceCounts::of(package, &statistics), elapsed })
+    outputs
 }

@@ -5,6 +5,8 @@
 
 use half::f16;
 
+use super::ElementType;
+
 /// How far a result may be from its reference.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Tolerance {
@@ -141,6 +143,24 @@ pub fn ulp_distance_f32(a: f32, b: f32) -> Option<u64> {
     (!a.is_nan() && !b.is_nan()).then(|| place(a).abs_diff(place(b)))
 }
 
+/// Representable values between two elements of type `element`, given as their bits; for floats 0 between 0 and -0. NaN counts
+/// as the bits that it has.
+#[must_use]
+pub fn ulp_distance(element: ElementType, a: u32, b: u32) -> u32 {
+    let bits = 8 * element.bytes();
+    let place = |value: u32| {
+        let value = i64::from(value);
+        let sign = 1_i64 << (bits - 1);
+        match element {
+            ElementType::U32 | ElementType::U16 | ElementType::U8 => value,
+            ElementType::I32 | ElementType::I16 | ElementType::I8 => (value ^ sign) - sign,
+            _ if value & sign == 0 => value,
+            _ => -(value & !sign),
+        }
+    };
+    u32::try_from(place(a).abs_diff(place(b))).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +208,10 @@ mod tests {
     fn distances_count_representable_values() {
         assert_eq!(ulp_distance_f16(f16::from_bits(0x8000), f16::from_bits(0)), Some(0));
         assert_eq!(ulp_distance_f16(f16::from_bits(0x8001), f16::from_bits(2)), Some(3));
+        assert_eq!(ulp_distance(ElementType::F16, 0x8001, 2), 3);
+        assert_eq!(ulp_distance(ElementType::F143, 0x7f, 0x7e), 1);
+        assert_eq!(ulp_distance(ElementType::I8, 0xff, 1), 2);
+        assert_eq!(ulp_distance(ElementType::U8, 0xff, 1), 254);
         assert_eq!(ulp_distance_f16(f16::NAN, f16::ONE), None);
         assert_eq!(ulp_distance_f32(1.0, 1.0_f32.next_up()), Some(1));
         assert_eq!(ulp_distance_f32(-1.0, 1.0), Some(2 * u64::from(1.0_f32.to_bits())));

@@ -10,7 +10,7 @@ mod element;
 mod fp8;
 mod half_precision;
 
-pub use compare::{Mismatch, Tolerance, Verdict, compare, ulp_distance_f16, ulp_distance_f32};
+pub use compare::{Mismatch, Tolerance, Verdict, compare, ulp_distance, ulp_distance_f16, ulp_distance_f32};
 pub use element::{ElementType, NumericsCode, NumericsError, decode_elements, encode_elements};
 pub use fp8::{FP8_SCALE_MAX, FP8_SCALE_MIN, Fp8, power_of_two};
 pub use half::f16;

@@ -16,6 +16,7 @@ use super::fault::{Fault, FaultCode};
 use super::memory::MemoryError;
 use super::routines::KernelSymbols;
 use super::settle::{self, PhaseStatistics};
+use super::snapshot::Snapshot;
 use super::supervisor::{Environment, Supervisor};
 use super::sync::{self, Barrier};
 use super::transfer::ExchangeWrite;
@@ -25,6 +26,8 @@ use super::transfer::ExchangeWrite;
 pub struct SimulatorOptions {
     /// Keep every word that an exchange writes, with its sender: see [`Simulator::writes`].
     pub record_writes: bool,
+    /// Keep the memory of all tiles at the sync that opens each phase: see [`Simulator::snapshots`].
+    pub record_memory: bool,
     /// Most instructions of one supervisor between two global syncs; beyond it the program counts as runaway.
     pub step_limit: u64,
     /// Supervisors run on several threads; results do not depend on it.
@@ -33,7 +36,7 @@ pub struct SimulatorOptions {
 
 impl Default for SimulatorOptions {
     fn default() -> Self {
-        Self { record_writes: false, step_limit: 100_000_000, parallel: true }
+        Self { record_writes: false, record_memory: false, step_limit: 100_000_000, parallel: true }
     }
 }
 
@@ -87,6 +90,7 @@ pub struct Simulator {
     fault: Option<Fault>,
     phases: Vec<PhaseStatistics>,
     writes: Vec<PhaseWrite>,
+    snapshots: Vec<Snapshot>,
     syncs: u32,
     host_syncs: Vec<SyncTime>,
     host_bytes: u64,
@@ -106,6 +110,7 @@ impl Simulator {
             fault: None,
             phases: Vec::new(),
             writes: Vec::new(),
+            snapshots: Vec::new(),
             syncs: 0,
             host_syncs: Vec::new(),
             host_bytes: 0,
@@ -168,6 +173,13 @@ impl Simulator {
     #[must_use]
     pub fn writes(&self) -> &[PhaseWrite] {
         &self.writes
+    }
+
+    /// Memory of all tiles at the last sync before each phase of [`Statistics::phases`] and, behind those, at the last sync
+    /// passed; empty unless the options ask for it.
+    #[must_use]
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
     }
 
     /// What the run took so far.
@@ -236,6 +248,10 @@ impl Simulator {
     }
 
     fn pass(&mut self, zone: Zone) {
+        if self.options.record_memory {
+            self.snapshots.truncate(self.phases.len());
+            self.snapshots.push(Snapshot::of(&self.classes));
+        }
         let (arrival, release) = sync::pass(&mut self.classes, zone, GLOBAL_SYNC_CYCLES);
         self.syncs += 1;
         if zone.needs_host() {

@@ -5,6 +5,7 @@
 //! - `supervisor`, `workers`, `arithmetic`, `routines`: instructions and reference kernels;
 //! - `exchange_unit`, `timeline`: exchange instructions turned into timed facts;
 //! - `fabric`, `banks`, `transfer`: what arrives where and when, what clashes, and the moving of words;
+//! - [`Snapshot`]: memory at a moment;
 //! - `sync`, `classes`, `settle`, `host`: barriers, like tiles, and the order in which all this happens.
 //!
 //! Between two global syncs tiles do not influence each other but through the exchange, so each runs until it needs
@@ -26,6 +27,7 @@ mod memory;
 mod phase;
 mod routines;
 mod settle;
+mod snapshot;
 mod supervisor;
 mod sync;
 mod timeline;
@@ -38,5 +40,6 @@ pub use memory::{MemoryError, POISON, TileMemory};
 pub use phase::{PhaseOptions, PhaseOutcome, PhaseTile, run_phase};
 pub use routines::KernelSymbols;
 pub use settle::PhaseStatistics;
+pub use snapshot::Snapshot;
 pub use timeline::ExchangeRegisters;
 pub use transfer::ExchangeWrite;

@@ -9,23 +9,25 @@ use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::ir::Module;
 use ipu_dialects::mapped::meaning::{Divergence, first_divergence};
-use ipu_dialects::tensor_data::TensorData;
-use ipu_passes::manager::{Artifacts, ManagerOptions, ResolvedPipeline, Silent, State, registry};
+use ipu_passes::manager::State;
 use serde::Serialize;
 
 use crate::commands::run::read_case;
-use crate::execute::{execute, failure};
+use crate::compile::CompileOptions;
+use crate::execute::failure;
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
-use crate::opt::exit_of;
 use crate::render::{DiagnosticFormat, emit};
+use crate::stages::{Outcome, Stage, Stages};
 
 /// Runs a file at every stage of its compilation and compares.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// IR file, or - for standard input.
     file: String,
+    #[command(flatten)]
+    options: CompileOptions,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -33,17 +35,19 @@ pub struct CheckArguments {
 
 /// What one stage computed.
 #[derive(Debug, Serialize)]
-struct Row {
+struct Row<'a> {
     /// `input`, or the pass.
-    stage: String,
+    stage: &'a str,
     level: &'static str,
-    how: &'static str,
-    /// Elements that differ from the stage before, bit for bit; nothing above the storage of `mapped`.
+    how: &'a str,
+    /// Elements that differ from the stage before, bit for bit; nothing where bits may differ.
     differ: Option<u64>,
     /// Elements outside tolerance of the reference.
     mismatches: u64,
     elements: u64,
     max_abs_error: f64,
+    /// Largest distance from the reference in units of the last place of the result's type.
+    max_ulps: u32,
 }
 
 /// Runs the subcommand.
@@ -51,120 +55,81 @@ struct Row {
 /// # Errors
 /// The file is refused, cannot be compiled, or faults.
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
-    let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
+    let (module, warnings) = load(&arguments.file, LoadOptions::default())?;
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
-    let case = read_case(&module)?;
-    let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
-    let mut stages = Stages { reference, rows: Vec::new(), before: None, at_fault: None };
-    stages.observe("input", &module)?;
-    for entry in registry::default_pipeline(&module, State::Code).entries {
-        // A package is the same program; the stage before it runs as one.
-        let makes_package = registry::find(&entry.name).is_some_and(|info| info.provides.is_empty());
-        if makes_package && entry.name == ipu_passes::build_package::INFO.name {
-            continue;
-        }
-        run_pass(&mut module, &entry)?;
-        stages.observe(&entry.name, &module)?;
+    let (pipeline, _) = arguments.options.pipeline(&module, State::Code)?;
+    let mut stages = Stages::run(module, &pipeline, &arguments.options.manager_options())?;
+    let at_fault = stages.list.iter().find_map(|stage| mapped_op_at_fault(stage).transpose()).transpose()?;
+    write_standard_output(report(&stages, at_fault.as_ref(), arguments.json).as_bytes())?;
+    if let Some(finding) = at_fault {
+        let found = failure(Exit::No, finding, &stages.list[0].module);
+        emit(&found.diagnostics, &found.sources, DiagnosticFormat::Text);
     }
-    let passed = stages.passed();
-    write_standard_output(stages.report(arguments.json).as_bytes())?;
-    if let Some(finding) = stages.at_fault {
-        let found = failure(Exit::No, finding, &module);
-        emit(&found.diagnostics, &module.sources, DiagnosticFormat::Text);
-    }
-    if passed {
+    if stages.passed() {
         return Ok(Exit::Ok);
     }
-    eprintln!("a stage differs from the one before or from the reference");
-    Ok(Exit::No)
-}
-
-fn run_pass(module: &mut Module, entry: &ipu_passes::manager::PipelineEntry) -> Result<(), Failure> {
-    let pipeline = ipu_passes::manager::Pipeline { entries: vec![entry.clone()] };
-    let resolved = ResolvedPipeline::new(&pipeline, |_| ipu_dialects::source::Span::NONE)
-        .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
-    let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent);
-    match run.failure {
-        Some(failed) => Err(Failure::of(exit_of(failed), run.diagnostics, &module.sources)),
-        None => Ok(()),
+    match stages.list.pop().map(|last| (last.outcome, last.module)) {
+        Some((Outcome::Refused(refused, findings), module)) => {
+            Err(Failure::of(crate::opt::exit_of(refused), findings, &module.sources))
+        }
+        Some((Outcome::Faulted(failure), _)) => Err(failure),
+        _ => {
+            eprintln!("a stage differs from the one before or from the reference");
+            Ok(Exit::No)
+        }
     }
 }
 
-struct Stages {
-    reference: Vec<TensorData>,
-    rows: Vec<Row>,
-    /// Level and results of the stage before.
-    before: Option<(Level, Vec<TensorData>)>,
-    at_fault: Option<Diagnostic>,
+/// The op of a wrong mapped program that stores something else than it says.
+fn mapped_op_at_fault(stage: &Stage) -> Result<Option<Diagnostic>, Failure> {
+    let module = &stage.module;
+    if stage.execution().is_none_or(|execution| execution.level != Level::Mapped || execution.passed()) {
+        return Ok(None);
+    }
+    let case = read_case(module)?;
+    let found = first_divergence(module, case.entry, &case.inputs());
+    let found = found.map_err(|finding| failure(Exit::No, *finding, module))?;
+    Ok(found.map(|found| at_fault(module, &case, &found)))
 }
 
-impl Stages {
-    fn observe(&mut self, stage: &str, module: &Module) -> Result<(), Failure> {
-        let case = read_case(module)?;
-        let execution = execute(module, &case, &self.reference, None)?;
-        let stored = |level: Level| level >= Level::Mapped;
-        let comparable = self.before.as_ref().filter(|(level, _)| stored(*level) && stored(case.level));
-        let differ = comparable.map(|(_, before)| differing(before, &execution.results));
+fn rows(stages: &Stages) -> impl Iterator<Item = Row<'_>> {
+    stages.list.iter().filter_map(|stage| {
+        let execution = stage.execution()?;
         let verdicts = &execution.verdicts;
-        self.rows.push(Row {
-            stage: stage.to_owned(),
-            level: case.level.name(),
+        Some(Row {
+            stage: stage.name(),
+            level: execution.level.name(),
             how: execution.how,
-            differ,
+            differ: stage.differ,
             mismatches: verdicts.iter().map(|result| result.verdict.mismatches as u64).sum(),
             elements: verdicts.iter().map(|result| result.verdict.elements as u64).sum(),
             max_abs_error: verdicts.iter().map(|result| result.verdict.max_abs_error).fold(0.0, f64::max),
-        });
-        if self.at_fault.is_none() && case.level == Level::Mapped && !execution.passed() {
-            let found = first_divergence(module, case.entry, &case.inputs());
-            let found = found.map_err(|finding| failure(Exit::No, *finding, module))?;
-            self.at_fault = found.map(|found| at_fault(module, &case, &found));
-        }
-        self.before = Some((case.level, execution.results));
-        Ok(())
-    }
-
-    fn passed(&self) -> bool {
-        self.rows.iter().all(|row| row.mismatches == 0 && row.differ.unwrap_or(0) == 0)
-    }
-
-    fn report(&self, json: bool) -> String {
-        if json {
-            let verdict = if self.passed() { "pass" } else { "fail" };
-            let cause = self.at_fault.as_ref().map(|finding| &finding.message);
-            return format!(
-                "{}\n",
-                serde_json::json!({"verdict": verdict, "stages": self.rows, "cause": cause})
-            );
-        }
-        let mut text = format!(
-            "{:28} {:9} {:>9} {:>17} {:>12}  {}\n",
-            "stage", "level", "differ", "outside tolerance", "max error", "executed as"
-        );
-        for row in &self.rows {
-            let differ = row.differ.map_or_else(|| "-".to_owned(), |count| count.to_string());
-            let outside = format!("{}/{}", row.mismatches, row.elements);
-            let error = row.max_abs_error as f32;
-            text.push_str(&format!(
-                "{:28} {:9} {differ:>9} {outside:>17} {error:>12}  {}\n",
-                row.stage, row.level, row.how
-            ));
-        }
-        text
-    }
+            max_ulps: stages.ulps(&execution.results),
+        })
+    })
 }
 
-/// Elements that are not the same bits; all of a result that the other has not.
-fn differing(before: &[TensorData], after: &[TensorData]) -> u64 {
-    let count = |(one, other): (&TensorData, &TensorData)| {
-        let width = one.bytes.len().checked_div(one.element_count() as usize).unwrap_or(1).max(1);
-        if one.bytes.len() != other.bytes.len() {
-            return one.element_count();
-        }
-        let elements = one.bytes.chunks(width).zip(other.bytes.chunks(width));
-        elements.filter(|(one, other)| one != other).count() as u64
-    };
-    before.iter().zip(after).map(count).sum()
+fn report(stages: &Stages, at_fault: Option<&Diagnostic>, json: bool) -> String {
+    if json {
+        let verdict = if stages.passed() { "pass" } else { "fail" };
+        let cause = at_fault.map(|finding| &finding.message);
+        let rows: Vec<Row<'_>> = rows(stages).collect();
+        return format!("{}\n", serde_json::json!({"verdict": verdict, "stages": rows, "cause": cause}));
+    }
+    let mut text = format!(
+        "{:28} {:9} {:>9} {:>17} {:>12} {:>8}  {}\n",
+        "stage", "level", "differ", "outside tolerance", "max error", "ULPs", "executed as"
+    );
+    for row in rows(stages) {
+        let differ = row.differ.map_or_else(|| "-".to_owned(), |count| count.to_string());
+        let outside = format!("{}/{}", row.mismatches, row.elements);
+        let error = row.max_abs_error as f32;
+        text.push_str(&format!(
+            "{:28} {:9} {differ:>9} {outside:>17} {error:>12} {:>8}  {}\n",
+            row.stage, row.level, row.max_ulps, row.how
+        ));
+    }
+    text
 }
 
 /// The op whose storage meaning differs from its logical one, and where it first shows.

@@ -10,6 +10,7 @@ mod events;
 mod fault;
 mod steps;
 mod storage;
+mod writes;
 
 use ipu_device::LogicalTile;
 use ipu_device::topology::TILE_COUNT;
@@ -17,6 +18,7 @@ use ipu_device::topology::TILE_COUNT;
 pub use events::Timing;
 pub use fault::{Fault, MeaningCode};
 use storage::{Storage, TileStore};
+pub use writes::{Place, Write, writes};
 
 use super::program::{BindingKind, BufferId, HostMove, Program, Step};
 
@@ -172,6 +174,22 @@ impl<'p> Machine<'p> {
         bytes: u32,
     ) -> Option<u32> {
         self.storage(buffer, tile)?.first_unwritten(offset, bytes)
+    }
+
+    /// The written bytes of a range of a buffer: runs without gaps, each with its offset in the buffer.
+    pub fn written(
+        &self,
+        buffer: BufferId,
+        tile: LogicalTile,
+        range: std::ops::Range<u32>,
+    ) -> impl Iterator<Item = (u32, &[u8])> {
+        let runs = self.storage(buffer, tile).map(Storage::written_runs).unwrap_or_default();
+        runs.into_iter().filter_map(move |(start, bytes)| {
+            let end = start + bytes.len() as u32;
+            let (first, last) = (start.max(range.start), end.min(range.end));
+            let inside = bytes.get(first.checked_sub(start)? as usize..last.checked_sub(start)? as usize)?;
+            (first < last).then_some((first, inside))
+        })
     }
 
     /// The images of outputs as stored so far; empty for inputs and weights.

@@ -1,0 +1,189 @@
+//! A compilation stage by stage: what every pass left, executed at its own level on the same data.
+//!
+//! From the storage of `mapped` down results must be equal bit for bit, and so must graphs among each other; every level is
+//! compared with the reference.
+
+use ipu_device::numerics::ulp_distance;
+use ipu_device::package::Package;
+use ipu_dialects::case::{Case, Level};
+use ipu_dialects::diagnostics::Diagnostics;
+use ipu_dialects::ir::Module;
+use ipu_dialects::source::Span;
+use ipu_dialects::tensor_data::TensorData;
+use ipu_passes::manager::{
+    Artifacts, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, RunFailure, Silent,
+};
+
+use crate::commands::run::read_case;
+use crate::execute::{Execution, execute, execute_package, failure};
+use crate::exit::{Exit, Failure};
+
+/// What one pass left.
+#[derive(Debug)]
+pub struct Stage {
+    /// The pass; nothing for the input.
+    pub entry: Option<PipelineEntry>,
+    /// The module after the pass, as far as the pass came.
+    pub module: Module,
+    /// The package, if the pass made one.
+    pub package: Option<Package>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Elements whose bits differ from those of the stage before; nothing where bits may differ.
+    pub differ: Option<u64>,
+}
+
+/// What became of a stage.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The pass gave up, or left a module that does not verify.
+    Refused(RunFailure, Diagnostics),
+    /// The program faulted, or cannot be executed.
+    Faulted(Failure),
+    /// It ran.
+    Ran(Execution),
+}
+
+impl Stage {
+    /// `input`, or the name of the pass.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.entry.as_ref().map_or("input", |entry| &entry.name)
+    }
+
+    /// The execution, if there was one.
+    #[must_use]
+    pub fn execution(&self) -> Option<&Execution> {
+        match &self.outcome {
+            Outcome::Ran(execution) => Some(execution),
+            _ => None,
+        }
+    }
+
+    /// Whether it ran, agrees with the stage before, and is within tolerance of the reference.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.differ.unwrap_or(0) == 0 && self.execution().is_some_and(Execution::passed)
+    }
+}
+
+/// All stages of a compilation, up to the first that cannot be executed.
+#[derive(Debug)]
+pub struct Stages {
+    /// The case as it was given, with its data.
+    pub case: Case,
+    /// What results must be.
+    pub reference: Vec<TensorData>,
+    /// The input, then what each pass left.
+    pub list: Vec<Stage>,
+}
+
+impl Stages {
+    /// Runs the passes of `pipeline` on `module` one by one and executes what each leaves.
+    ///
+    /// # Errors
+    /// The module is no case with data and a reference, or the pipeline does not resolve.
+    pub fn run(module: Module, pipeline: &Pipeline, options: &ManagerOptions) -> Result<Self, Failure> {
+        let case = read_case(&module)?;
+        let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
+        let mut stages = Self { case, reference, list: Vec::new() };
+        stages.add(None, module, None);
+        for entry in &pipeline.entries {
+            let Some(last) = stages.list.last().filter(|stage| stage.execution().is_some()) else { break };
+            let mut module = last.module.clone();
+            let one = Pipeline { entries: vec![entry.clone()] };
+            let resolved = ResolvedPipeline::new(&one, |_| Span::NONE)
+                .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
+            let run = resolved.run(&mut module, options, Artifacts::default(), &mut Silent);
+            match run.failure {
+                Some(refused) => stages.list.push(Stage {
+                    entry: Some(entry.clone()),
+                    module,
+                    package: None,
+                    outcome: Outcome::Refused(refused, run.diagnostics),
+                    differ: None,
+                }),
+                None => stages.add(Some(entry.clone()), module, run.artifacts.package),
+            }
+        }
+        Ok(stages)
+    }
+
+    /// Executes what a pass left.
+    fn add(&mut self, entry: Option<PipelineEntry>, module: Module, package: Option<Package>) {
+        let outcome = match self.execute(&module, package.as_ref()) {
+            Ok(execution) => Outcome::Ran(execution),
+            Err(failure) => Outcome::Faulted(failure),
+        };
+        let mut stage = Stage { entry, module, package, outcome, differ: None };
+        if let (Some(before), Some(now)) = (self.list.last().and_then(Stage::execution), stage.execution()) {
+            // Between a graph and its mapped program rounding differs.
+            let comparable = before.level == now.level || before.level >= Level::Mapped;
+            stage.differ = comparable.then(|| differing(&before.results, &now.results));
+        }
+        self.list.push(stage);
+    }
+
+    fn execute(&self, module: &Module, package: Option<&Package>) -> Result<Execution, Failure> {
+        let case = read_case(module)?;
+        match package {
+            Some(package) => execute_package(module, &case, package, &self.reference, None),
+            None => execute(module, &case, &self.reference, None),
+        }
+    }
+
+    /// Whether every stage ran and passed.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.list.iter().all(Stage::passed)
+    }
+
+    /// Largest distance of `results` from the reference in units of the last place; where either is NaN there is none.
+    #[must_use]
+    pub fn ulps(&self, results: &[TensorData]) -> u32 {
+        let of_result = |(reference, result): (&TensorData, &TensorData)| {
+            let numbers = reference.values().into_iter().zip(result.values()).enumerate();
+            let numbers = numbers.filter(|(_, (wanted, found))| !wanted.is_nan() && !found.is_nan());
+            let element = reference.element.element;
+            let distance = |(index, _)| {
+                let bits = element_bits(reference, index).zip(element_bits(result, index))?;
+                Some(ulp_distance(element, bits.0, bits.1))
+            };
+            numbers.filter_map(distance).max().unwrap_or(0)
+        };
+        self.reference.iter().zip(results).map(of_result).max().unwrap_or(0)
+    }
+
+    /// Position of the first stage that does not pass.
+    #[must_use]
+    pub fn first_wrong(&self) -> Option<usize> {
+        self.list.iter().position(|stage| !stage.passed())
+    }
+}
+
+/// Elements that are not the same bits; all of a result that the other has not.
+fn differing(before: &[TensorData], after: &[TensorData]) -> u64 {
+    let count = |(one, other): (&TensorData, &TensorData)| {
+        let width = element_bytes(one);
+        if one.bytes.len() != other.bytes.len() {
+            return one.element_count();
+        }
+        let elements = one.bytes.chunks(width).zip(other.bytes.chunks(width));
+        elements.filter(|(one, other)| one != other).count() as u64
+    };
+    before.iter().zip(after).map(count).sum()
+}
+
+/// The bits of element number `index`, in row-major order.
+#[must_use]
+pub fn element_bits(data: &TensorData, index: usize) -> Option<u32> {
+    let width = element_bytes(data);
+    let bytes = data.bytes.get(index * width..(index + 1) * width)?;
+    Some(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte)))
+}
+
+/// Bytes of an element.
+#[must_use]
+pub fn element_bytes(data: &TensorData) -> usize {
+    data.element.element.bytes().max(1) as usize
+}
