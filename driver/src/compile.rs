@@ -87,6 +87,12 @@ impl CompileOptions {
         ManagerOptions::default()
     }
 
+    /// The flag that makes other programs plant the same miscompile, with a space before it; empty if there is none.
+    #[must_use]
+    pub fn mutation_flag(&self) -> String {
+        String::new()
+    }
+
     /// Where dumps go.
     #[must_use]
     pub fn dump_dir(&self) -> Option<&Path> {

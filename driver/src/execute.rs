@@ -6,9 +6,10 @@ use ipu_device::package::{Binding, Package};
 use ipu_device::runtime::DeviceLock;
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
-use ipu_dialects::exchange::Program;
 use ipu_dialects::exchange::meaning::{Timing, run_program};
+use ipu_dialects::exchange::placed::spread_out;
 use ipu_dialects::exchange::program::BindingKind;
+use ipu_dialects::exchange::{self, Program};
 use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::mapped::meaning::Shards;
 use ipu_dialects::mapped::{MappedError, ShardedTensor};
@@ -80,10 +81,7 @@ pub fn execute_package(
     lock: Option<DeviceLock>,
 ) -> Result<Execution, Failure> {
     let misfit = |error: MappedError| failure(Exit::Input, error.at(module.span(case.entry)), module);
-    let mut images: FxHashMap<&str, Vec<u8>> = FxHashMap::default();
-    for argument in &case.arguments {
-        images.insert(&argument.name, image(&argument.data, &argument.ty).map_err(misfit)?);
-    }
+    let images = argument_images(case).map_err(misfit)?;
     let bytes = |_, binding: &Binding| images.get(binding.name.as_str()).cloned().unwrap_or_default();
     let run = run_once(package, lock, &bytes).map_err(|error| {
         let (exit, code) = if error.is_program_fault() {
@@ -106,7 +104,10 @@ pub fn execute_package(
 }
 
 /// The package of the tile program of `module`.
-fn package_of(module: &Module, case: &Case) -> Result<Package, Failure> {
+///
+/// # Errors
+/// The program has no code or no package.
+pub fn package_of(module: &Module, case: &Case) -> Result<Package, Failure> {
     let mut program = TileProgram::read(module, case.entry)
         .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
     emit_tile_code::emit(&mut program).map_err(|error| failure(Exit::Input, error.at(module), module))?;
@@ -125,24 +126,13 @@ fn run_meaning(module: &Module, case: &Case) -> Result<Vec<TensorData>, Failure>
     case.run(module).map_err(|finding| failure(Exit::No, *finding, module))
 }
 
-/// Scheduled and placed programs run through the event model, others all reads before all writes.
+/// Scheduled programs run through the event model, others all reads before all writes.
 fn run_exchange(module: &Module, case: &Case) -> Result<(&'static str, Vec<TensorData>), Failure> {
     let program = Program::read(module, case.entry)
         .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
-    let (how, timing) = if program.is_scheduled() && program.is_placed() {
-        ("encoded rows through the event model", Timing::Events)
-    } else {
-        ("bytes between buffers", Timing::Bulk)
-    };
+    let (how, program, timing) = timed(program);
     let misfit = |error: MappedError| failure(Exit::Input, error.at(module.span(case.entry)), module);
-    let mut images = Vec::new();
-    for binding in &program.bindings {
-        let argument = case.arguments.iter().find(|argument| argument.name == binding.name);
-        images.push(match argument {
-            Some(argument) => image(&argument.data, &binding.ty).map_err(misfit)?,
-            None => Vec::new(),
-        });
-    }
+    let images = binding_images(case, &program).map_err(misfit)?;
     let outputs = run_program(&program, &images, timing).map_err(|fault| {
         let finding = Diagnostic::error(fault.code, module.span(fault.op), fault.message.clone());
         failure(Exit::No, finding, module)
@@ -154,6 +144,42 @@ fn run_exchange(module: &Module, case: &Case) -> Result<(&'static str, Vec<Tenso
         }
     }
     Ok((how, results))
+}
+
+/// How an exchange program is executed: by events where it is scheduled, at addresses of its own or, if it is not placed yet,
+/// at any.
+#[must_use]
+pub fn timed(program: Program) -> (&'static str, Program, Timing) {
+    if program.is_scheduled() && program.phases().count() > 0 {
+        if program.is_placed() {
+            return ("encoded rows through the event model", program, Timing::Events);
+        }
+        if let Some(spread) = spread_out(&program) {
+            return ("rows through the event model, buffers anywhere", spread, Timing::EventsAnywhere);
+        }
+    }
+    ("bytes between buffers", program, Timing::Bulk)
+}
+
+/// The image of each binding of `program` with the data of `case`; empty for outputs.
+///
+/// # Errors
+/// Data does not suit the layout of its binding.
+pub fn binding_images(case: &Case, program: &Program) -> Result<Vec<Vec<u8>>, MappedError> {
+    let of_binding = |binding: &exchange::program::Binding| {
+        let argument = case.arguments.iter().find(|argument| argument.name == binding.name);
+        argument.map_or(Ok(Vec::new()), |argument| image(&argument.data, &binding.ty))
+    };
+    program.bindings.iter().map(of_binding).collect()
+}
+
+/// The image of each argument of `case` by name.
+///
+/// # Errors
+/// Data does not suit the layout of its argument.
+pub fn argument_images(case: &Case) -> Result<FxHashMap<&str, Vec<u8>>, MappedError> {
+    let arguments = case.arguments.iter();
+    arguments.map(|argument| Ok((argument.name.as_str(), image(&argument.data, &argument.ty)?))).collect()
 }
 
 /// The image of a tensor.

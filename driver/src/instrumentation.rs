@@ -71,15 +71,35 @@ impl<'a> Watch<'a> {
 
 impl Dump<'_> {
     fn write(&self, index: usize, name: &str, text: &str) -> Result<(), Failure> {
-        std::fs::create_dir_all(&self.folder).map_err(|error| {
-            let message = format!("cannot create folder `{}`: {error}", self.folder.display());
-            Failure::new(crate::exit::Exit::Input, crate::exit::DriverCode::Unwritable, message)
-        })?;
-        let file = format!("{index:02}-{name}.ir");
-        let rest = Pipeline { entries: self.pipeline.entries.get(index..).unwrap_or_default().to_vec() };
-        let header = format!("// ipu-opt --pass-pipeline='{rest}' {file}\n");
-        write_whole(&self.folder.join(file), (header + text).as_bytes())
+        write_dump(&self.folder, self.pipeline, index, name, text)
     }
+}
+
+/// The file of step `index` of a pipeline: the input (0) or the result of pass `index - 1`.
+#[must_use]
+pub fn dump_name(index: usize, name: &str) -> String {
+    format!("{index:02}-{name}.ir")
+}
+
+/// Writes the IR of step `index` into `folder`, with the command that goes on from there in its first line.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn write_dump(
+    folder: &Path,
+    pipeline: &Pipeline,
+    index: usize,
+    name: &str,
+    text: &str,
+) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let message = format!("cannot create folder `{}`: {error}", folder.display());
+        Failure::new(crate::exit::Exit::Input, crate::exit::DriverCode::Unwritable, message)
+    })?;
+    let file = dump_name(index, name);
+    let rest = Pipeline { entries: pipeline.entries.get(index..).unwrap_or_default().to_vec() };
+    let header = format!("// ipu-opt --pass-pipeline='{rest}' {file}\n");
+    write_whole(&folder.join(file), (header + text).as_bytes())
 }
 
 impl Instrumentation for Watch<'_> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, check, compile, doc, inspect, run, selftest};
+use crate::commands::{bench, bisect, check, compile, doc, inspect, run, selftest};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -28,6 +28,7 @@ enum Command {
     Compile(compile::CompileArguments),
     Run(run::RunArguments),
     Check(check::CheckArguments),
+    Bisect(bisect::BisectArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
     Selftest(selftest::SelftestArguments),
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
         Command::Compile(arguments) => compile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Check(arguments) => check::run(arguments),
+        Command::Bisect(arguments) => bisect::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),

@@ -1,5 +1,6 @@
 //! The programs `ipu-opt` and `ipu`: one file a subcommand. Only this crate reads files, draws diagnostics and exits.
 
+pub mod bisect;
 pub mod commands;
 pub mod compile;
 pub mod execute;

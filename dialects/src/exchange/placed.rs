@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use ipu_device::exchange::{self, ItemWidth};
+use ipu_device::memory_map::{MEMORY_BASE, MEMORY_END};
 use ipu_device::topology::TILE_COUNT;
 use ipu_device::{Address, Bytes, Event, LogicalTile, PhysicalTile, Words};
 
-use super::program::{BufferId, Phase, Program};
+use super::program::{BufferId, PerTile, Phase, Program};
 
 /// The transfers of `phase` in its order, so that transfer numbers of the device are those of the phase; `None` unless
 /// the phase is scheduled and its buffers are placed.
@@ -43,6 +44,26 @@ pub fn device_transfers(program: &Program, phase: &Phase) -> Option<Vec<exchange
             })
         })
         .collect()
+}
+
+/// `program` with its buffers one behind the other on every tile, so that a schedule can be executed before there is a
+/// placement; `None` where they do not fit so.
+#[must_use]
+pub fn spread_out(program: &Program) -> Option<Program> {
+    let mut next = vec![MEMORY_BASE; usize::from(TILE_COUNT)];
+    let mut spread = program.clone();
+    for buffer in &mut spread.buffers {
+        let align = buffer.align.0.max(4);
+        let mut addresses = Vec::with_capacity(buffer.tiles.len());
+        for tile in &buffer.tiles {
+            let free = next.get_mut(usize::from(tile.0))?;
+            let start = Address(free.0.next_multiple_of(align));
+            *free = start.checked_add(buffer.bytes)?;
+            addresses.push(start);
+        }
+        buffer.at = Some(PerTile::Each(addresses));
+    }
+    next.iter().all(|&end| end <= MEMORY_END).then_some(spread)
 }
 
 /// The incoming bases of the tiles that receive in `phase`, where they are not 0.

@@ -46,21 +46,34 @@ pub fn evaluate(
     arguments: &[TensorData],
     precision: Precision,
 ) -> Result<Vec<TensorData>, Box<Diagnostic>> {
-    let mut values = bind_arguments(module, function, arguments)?;
+    let values = evaluate_values(module, function, arguments, precision)?;
     let Some(block) = module.entry_block(function, 0) else { return Ok(Vec::new()) };
-    for op in module.ops_of(block) {
-        if let Some(end) = module.cast::<Return>(op) {
-            let results =
-                end.values(module).iter().map(|&value| operand(module, op, &values, value).cloned());
-            return results.collect();
-        }
+    let end = module.ops_of(block).find_map(|op| module.cast::<Return>(op).map(|end| (op, end)));
+    let Some((op, end)) = end else { return Ok(Vec::new()) };
+    end.values(module).iter().map(|&value| operand(module, op, &values, value).cloned()).collect()
+}
+
+/// All values of the `graph.func` `function` for `arguments`.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_values(
+    module: &Module,
+    function: OpId,
+    arguments: &[TensorData],
+    precision: Precision,
+) -> Result<Values, Box<Diagnostic>> {
+    let mut values = bind_arguments(module, function, arguments)?;
+    let Some(block) = module.entry_block(function, 0) else { return Ok(values) };
+    for op in module.ops_of(block).take_while(|&op| !module.is::<Return>(op)) {
         let result = evaluate_op(module, op, &values, precision)?;
         values.insert(module.result(op, 0), result);
     }
-    Ok(Vec::new())
+    Ok(values)
 }
 
-type Values = FxHashMap<ValueId, TensorData>;
+/// Tensors by value.
+pub type Values = FxHashMap<ValueId, TensorData>;
 
 fn error(module: &Module, op: OpId, code: MeaningCode, message: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, module.span(op), message))

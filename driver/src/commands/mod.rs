@@ -1,6 +1,7 @@
 //! The subcommands of `ipu`, one file each.
 
 pub mod bench;
+pub mod bisect;
 pub mod check;
 pub mod compile;
 pub mod doc;

@@ -148,7 +148,7 @@ impl<'p> Machine<'p> {
         let program = self.program;
         match program.steps.get(index) {
             Some(Step::Phase(phase)) => {
-                let done = self.timing == Timing::Events && self.phase_by_events(phase)?;
+                let done = self.timing != Timing::Bulk && self.phase_by_events(phase)?;
                 if done { Ok(()) } else { self.phase(phase) }
             }
             Some(Step::Compute(compute)) => self.compute(compute),

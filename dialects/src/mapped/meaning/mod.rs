@@ -19,7 +19,7 @@ use crate::diagnostics::Diagnostic;
 use crate::ir::{Module, OpId, ValueId};
 use crate::tensor_data::TensorData;
 pub use logical::LogicalValue;
-pub use storage::{Shard, Shards};
+pub use storage::{ScratchShards, Shard, Shards};
 
 /// The results of the `mapped.func` `function` on coordinates.
 ///
@@ -52,6 +52,39 @@ pub fn evaluate_storage(
     evaluate(module, function, arguments, enter, |op, operands: &[&Shards]| {
         storage::execute(module, op, operands)
     })
+}
+
+/// What one op of a function left in storage.
+#[derive(Debug, Clone)]
+pub struct OpStorage {
+    /// The op.
+    pub op: OpId,
+    /// Its operands.
+    pub operands: Vec<Shards>,
+    /// Its result.
+    pub result: Shards,
+    /// Its scratch.
+    pub scratch: ScratchShards,
+}
+
+/// What every op of the `mapped.func` `function` leaves in storage, in order.
+///
+/// # Errors
+/// As [`evaluate_storage`].
+pub fn storage_of_ops(
+    module: &Module,
+    function: OpId,
+    arguments: &[TensorData],
+) -> Result<Vec<OpStorage>, Box<Diagnostic>> {
+    let mut all = Vec::new();
+    let enter = |tensor: &ShardedTensor, data: &TensorData| Shards::pack(tensor.clone(), data);
+    evaluate(module, function, arguments, enter, |op, operands: &[&Shards]| {
+        let (result, scratch) = storage::execute_with_scratch(module, op, operands)?;
+        let operands = operands.iter().copied().cloned().collect();
+        all.push(OpStorage { op, operands, result: result.clone(), scratch });
+        Ok(result)
+    })?;
+    Ok(all)
 }
 
 /// An op whose storage meaning differs from its logical one on the same operands.

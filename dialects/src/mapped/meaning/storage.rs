@@ -138,14 +138,37 @@ pub fn execute(module: &Module, op: OpId, operands: &[&Shards]) -> Result<Shards
     run(&work, operands, result)
 }
 
+/// What an op left in the storage that lives while it runs: the scratch's name, and the bytes of each tile.
+pub type ScratchShards = Vec<(&'static str, BTreeMap<LogicalTile, Shard>)>;
+
+/// As [`execute`], with what is left in the scratch of the op.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_with_scratch(
+    module: &Module,
+    op: OpId,
+    operands: &[&Shards],
+) -> Result<(Shards, ScratchShards), MappedError> {
+    let work = calls::work(module, op)?;
+    let result = ShardedTensor::of(module, module.result(op, 0))?;
+    run_with_scratch(&work, operands, result)
+}
+
 /// Executes `work`.
 pub(super) fn run(work: &Work, operands: &[&Shards], result: ShardedTensor) -> Result<Shards, MappedError> {
+    Ok(run_with_scratch(work, operands, result)?.0)
+}
+
+fn run_with_scratch(
+    work: &Work,
+    operands: &[&Shards],
+    result: ShardedTensor,
+) -> Result<(Shards, ScratchShards), MappedError> {
     if work.stages.is_empty() && operands.len() == 1 {
         // The same bytes under another layout.
-        return Ok(Shards {
-            tensor: result,
-            shards: operands.iter().flat_map(|one| one.shards.clone()).collect(),
-        });
+        let shards = operands.iter().flat_map(|one| one.shards.clone()).collect();
+        return Ok((Shards { tensor: result, shards }, Vec::new()));
     }
     let mut tiles = memories(work, operands, &result);
     for stage in &work.stages {
@@ -157,7 +180,14 @@ pub(super) fn run(work: &Work, operands: &[&Shards], result: ShardedTensor) -> R
         let piece = tiles.get_mut(tile).and_then(|memory| memory.take(Storage::Result));
         shards.push(piece.map(Piece::into_shard).unwrap_or_default());
     }
-    Ok(Shards { tensor: result, shards })
+    let mut scratch = ScratchShards::new();
+    for (number, kind) in (0u32..).zip(&work.scratch) {
+        let left = tiles.iter_mut().filter_map(|(tile, memory)| {
+            memory.take(Storage::Scratch(number)).map(|piece| (*tile, piece.into_shard()))
+        });
+        scratch.push((kind.name, left.collect()));
+    }
+    Ok((Shards { tensor: result, shards }, scratch))
 }
 
 type Tiles<'a> = BTreeMap<LogicalTile, TileMemory<'a>>;

@@ -1,0 +1,73 @@
+//! Inside a pass: the first of its rewrites that changes what the program computes.
+
+use ipu_dialects::ir::Module;
+use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::source::Span;
+use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, Silent};
+
+use super::report::Rewrite;
+
+/// Lines of a change that are shown.
+const SHOWN: usize = 8;
+/// Most rewrites that are looked at.
+const MOST: u64 = 1 << 20;
+
+/// The first rewrite of `entry` on `module` after which `wrong` holds; nothing if the pass counts none, or if it is wrong
+/// without any.
+pub(super) fn first_rewrite(
+    module: &Module,
+    entry: &PipelineEntry,
+    options: &ManagerOptions,
+    wrong: &dyn Fn(&Module) -> bool,
+) -> Option<Rewrite> {
+    let with = |fuel: u64| run(module, entry, &ManagerOptions { fuel: Some(fuel), ..options.clone() });
+    let all = text(&run(module, entry, options)?);
+    let none = with(0)?;
+    if text(&none) == all || wrong(&none) {
+        return None;
+    }
+    let mut enough = 1;
+    while enough < MOST && text(&with(enough)?) != all {
+        enough *= 2;
+    }
+    let (mut right, mut bad) = (enough / 2, enough);
+    if wrong(&with(right)?) {
+        right = 0;
+    }
+    while right + 1 < bad {
+        let middle = right + (bad - right) / 2;
+        if wrong(&with(middle)?) { bad = middle } else { right = middle }
+    }
+    Some(Rewrite { number: bad, change: change(&text(&with(bad - 1)?), &text(&with(bad)?)) })
+}
+
+fn run(module: &Module, entry: &PipelineEntry, options: &ManagerOptions) -> Option<Module> {
+    let mut module = module.clone();
+    let pipeline = Pipeline { entries: vec![entry.clone()] };
+    let resolved = ResolvedPipeline::new(&pipeline, |_| Span::NONE).ok()?;
+    let run = resolved.run(&mut module, options, Artifacts::default(), &mut Silent);
+    run.failure.is_none().then_some(module)
+}
+
+fn text(module: &Module) -> String {
+    print_with(module, PrintOptions { generic: false, locations: false })
+}
+
+/// Lines that go and lines that come.
+fn change(before: &str, after: &str) -> Vec<String> {
+    let only = |one: &str, other: &str, sign: char| -> Vec<String> {
+        let there: std::collections::BTreeSet<&str> = other.lines().collect();
+        one.lines()
+            .filter(|line| !there.contains(line))
+            .map(|line| format!("{sign} {}", line.trim()))
+            .collect()
+    };
+    let mut change = only(before, after, '-');
+    change.extend(only(after, before, '+'));
+    if change.len() > SHOWN {
+        let more = change.len() - SHOWN;
+        change.truncate(SHOWN);
+        change.push(format!("and {more} lines more"));
+    }
+    change
+}

@@ -1,0 +1,311 @@
+//! From a wrong result to its cause: the pass, its rewrite, the op, the element, tile, address, transfer and event.
+//!
+//! | module | compares |
+//! |---|---|
+//! | `graph` | graphs value by value, and a mapped program with its graph |
+//! | `mapped` | the storage meaning of each op with its logical one |
+//! | `exchange` | buffers with shards, and buffers with buffers |
+//! | `expected`, `device` | a package's memory and words, phase by phase, with what the placed program says |
+//! | `fuel` | a pass with itself, allowed fewer rewrites |
+//! | `places` | bytes with elements and addresses |
+//!
+//! Nothing here knows how a pass works: a stage is compared with the stage before by what both compute. The first stage that
+//! differs names the pass; inside it the first bytes that differ in order of the program name the op.
+
+mod device;
+mod exchange;
+mod expected;
+mod fuel;
+mod graph;
+mod mapped;
+pub(crate) mod places;
+pub mod report;
+
+use ipu_dialects::case::{Case, Level};
+use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};
+use ipu_dialects::exchange::Program;
+use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::source::Span;
+use ipu_passes::manager::state::main_program;
+use ipu_passes::manager::{ManagerOptions, PipelineEntry, RunFailure, State};
+
+use crate::commands::run::read_case;
+use crate::execute::{execute, package_of, timed};
+use crate::exit::Failure;
+use crate::stages::{Outcome, Stage, Stages};
+use device::Lowered;
+use exchange::Executed;
+use places::{Places, first_difference, index_of};
+use report::{Detected, ElementAt, Finding, OpAt};
+
+/// The first thing that is wrong, in order of the stages; nothing if all is well. `options` are those that the stages were
+/// made with.
+#[must_use]
+pub fn bisect(stages: &Stages, options: &ManagerOptions) -> Option<Finding> {
+    let bisection = Bisection { stages, options, places: Places::of(stages) };
+    let mut finding = (0..stages.list.len()).find_map(|index| bisection.stage(index))?;
+    bisection.result_element(&mut finding);
+    finding.rewrite = bisection.rewrite(&finding);
+    Some(finding)
+}
+
+struct Bisection<'s> {
+    stages: &'s Stages,
+    options: &'s ManagerOptions,
+    places: Places,
+}
+
+impl<'s> Bisection<'s> {
+    fn at(&self, index: usize) -> Option<&'s Stage> {
+        self.stages.list.get(index)
+    }
+
+    fn before(&self, index: usize) -> Option<&'s Stage> {
+        self.at(index.checked_sub(1)?)
+    }
+
+    /// What is wrong with stage `index`.
+    fn stage(&self, index: usize) -> Option<Finding> {
+        let stage = self.at(index)?;
+        match &stage.outcome {
+            Outcome::Refused(failure, findings) => Some(self.refused(index, stage, *failure, findings)),
+            Outcome::Faulted(failure) => Some(self.faulted(index, stage, failure)),
+            Outcome::Ran(execution) => {
+                let diverges = || {
+                    let case = read_case(&stage.module).ok()?;
+                    mapped::op_at_fault(&stage.module, &case, &self.places, (index, stage.name()))
+                };
+                let own = if execution.level == Level::Mapped { diverges() } else { None };
+                own.or_else(|| self.is_wrong(index, stage).then(|| self.values(index, stage)))
+            }
+        }
+    }
+
+    /// Whether a stage computes something else than the one before; the input, than its reference.
+    fn is_wrong(&self, index: usize, stage: &Stage) -> bool {
+        match self.before(index) {
+            None => !stage.passed(),
+            Some(before) => stage.differ.unwrap_or(0) > 0 || (before.passed() && !stage.passed()),
+        }
+    }
+
+    fn values(&self, index: usize, stage: &Stage) -> Finding {
+        let what = if index == 0 { "it differs from its reference" } else { "results differ" };
+        let mut finding = Finding::new(index, stage.name(), Detected::Values, what.to_owned());
+        self.compare(index, stage, &mut finding);
+        finding
+    }
+
+    /// Fills `finding` with the first difference between a stage and the one before.
+    fn compare(&self, index: usize, stage: &Stage, finding: &mut Finding) -> Option<()> {
+        let before = self.before(index)?;
+        let (old_case, case) = (read_case(&before.module).ok()?, read_case(&stage.module).ok()?);
+        match (old_case.level, case.level) {
+            (Level::Graph, Level::Graph) => {
+                graph::compare_graphs((&before.module, &old_case), (&stage.module, &case), finding)
+            }
+            (Level::Graph, Level::Mapped) => {
+                graph::compare_mapped((&before.module, &old_case), (&stage.module, &case), finding)
+            }
+            (Level::Mapped, Level::Exchange) => {
+                let (_, after, timing) = timed(Program::read(&stage.module, case.entry).ok()?);
+                let after = Executed::new(&after, timing, &case)?;
+                let mapped = (&before.module, &old_case);
+                exchange::compare_mapped(mapped, (&stage.module, &after), &self.places, finding);
+                Some(())
+            }
+            (Level::Exchange, Level::Exchange) => {
+                let (_, old, old_timing) = timed(Program::read(&before.module, old_case.entry).ok()?);
+                let (_, new, timing) = timed(Program::read(&stage.module, case.entry).ok()?);
+                let (old, new) =
+                    (Executed::new(&old, old_timing, &old_case)?, Executed::new(&new, timing, &case)?);
+                exchange::compare_programs(
+                    (&before.module, &old),
+                    (&stage.module, &new),
+                    &self.places,
+                    finding,
+                );
+                Some(())
+            }
+            (_, Level::Tile) => self.compare_device(index, stage, &case, finding),
+            _ => None,
+        }
+    }
+
+    fn compare_device(&self, index: usize, stage: &Stage, case: &Case, finding: &mut Finding) -> Option<()> {
+        let above = self.stages.list.get(..index)?.iter().rev();
+        let placed = above.into_iter().find(|stage| State::Placed.lacking(&stage.module).is_none())?;
+        let placed_case = read_case(&placed.module).ok()?;
+        let program = Program::read(&placed.module, placed_case.entry).ok()?;
+        let made;
+        let package = match &stage.package {
+            Some(package) => package,
+            None => {
+                made = package_of(&stage.module, case).ok()?;
+                &made
+            }
+        };
+        let lowered = Lowered {
+            placed_module: &placed.module,
+            placed: &program,
+            case: &placed_case,
+            tile_module: &stage.module,
+            package,
+            places: &self.places,
+        };
+        lowered.compare(finding).then_some(())
+    }
+
+    /// A stage that faults when it runs.
+    fn faulted(&self, index: usize, stage: &Stage, failure: &Failure) -> Finding {
+        let first = first_error(&failure.diagnostics);
+        let message = first.map_or_else(String::new, |finding| finding.message.clone());
+        let mut finding = Finding::new(index, stage.name(), Detected::Fault, message);
+        finding.op = first.and_then(|found| op_at(&stage.module, found));
+        let summary = finding.summary.clone();
+        self.compare(index, stage, &mut finding);
+        finding.detected = Detected::Fault;
+        if finding.summary != summary {
+            finding.notes.push(summary);
+        }
+        finding
+    }
+
+    /// A pass that left an invalid module, or refuses what an earlier pass left.
+    fn refused(&self, index: usize, stage: &Stage, failure: RunFailure, findings: &Diagnostics) -> Finding {
+        let errors = || findings.iter().filter(|finding| finding.severity == Severity::Error);
+        if failure == RunFailure::InvalidResult {
+            // The first says that the pass is to blame, the others why.
+            let found = errors().nth(1).or(errors().next());
+            let message = found.map_or_else(String::new, |found| found.message.clone());
+            let mut finding = Finding::new(index, stage.name(), Detected::Verifier, message);
+            finding.op = found.and_then(|found| op_at(&stage.module, found));
+            return finding;
+        }
+        let found = errors().next();
+        let message = found.map_or_else(String::new, |found| found.message.clone());
+        let code = found.map_or("", |found| found.code);
+        let blamed = self.decided_at(index, code);
+        let pass = self.at(blamed).map_or("input", Stage::name);
+        let mut finding = Finding::new(blamed, pass, Detected::StaticCheck, message);
+        finding.op = found.and_then(|found| op_at(&stage.module, found));
+        finding.notes.push(format!("pass `{}` refuses it with {code}", stage.name()));
+        finding
+    }
+
+    /// The stage that decided what the error `code`, found in stage `index`, is about: the last that changed times for rules
+    /// of schedules, the last that changed addresses for those of memory.
+    fn decided_at(&self, index: usize, code: &str) -> usize {
+        let last = index.saturating_sub(1);
+        let programs: Vec<Option<Program>> = (0..index)
+            .map(|at| {
+                main_program(&self.at(at)?.module).and_then(|op| Program::read(&self.at(at)?.module, op).ok())
+            })
+            .collect();
+        let changed = |what: &dyn Fn(&Program) -> Vec<u32>| {
+            let columns: Vec<Option<Vec<u32>>> =
+                programs.iter().map(|program| program.as_ref().map(what)).collect();
+            (1..index)
+                .rev()
+                .find(|&at| columns[at].is_some() && columns[at] != columns[at - 1])
+                .unwrap_or(last)
+        };
+        if code.starts_with("D02") {
+            return changed(&|program| {
+                program.phases().flat_map(|phase| phase.transfers.send.clone()).collect()
+            });
+        }
+        if code == "P0804" || code.starts_with("V03") {
+            return changed(&addresses);
+        }
+        last
+    }
+
+    /// The first wrong element of the program's results, and where it is.
+    fn result_element(&self, finding: &mut Finding) {
+        let Some(stage) = self.at(finding.stage) else { return };
+        let Some(execution) = stage.execution() else { return };
+        let before = self.before(finding.stage).and_then(Stage::execution);
+        let names = self.stages.case.results.iter().map(|result| &result.name);
+        let exact = before.filter(|_| stage.differ.is_some());
+        let wanted = exact.map_or(&self.stages.reference, |before| &before.results);
+        for (position, (name, (wanted, found))) in
+            names.zip(wanted.iter().zip(&execution.results)).enumerate()
+        {
+            let element =
+                match execution.verdicts.get(position).and_then(|result| result.verdict.first.first()) {
+                    Some(worst) if exact.is_none() => {
+                        let count = execution.verdicts[position].verdict.mismatches as u64;
+                        element_of(name, wanted, found, worst.index, count)
+                    }
+                    None if exact.is_none() => None,
+                    _ => first_difference(name, wanted, found),
+                };
+            if let Some(element) = element {
+                finding.result_place = self.places.result(name, &element.index);
+                finding.result = Some(element);
+                return;
+            }
+        }
+    }
+
+    fn rewrite(&self, finding: &Finding) -> Option<report::Rewrite> {
+        if !matches!(finding.detected, Detected::Values | Detected::Fault) {
+            return None;
+        }
+        let before = self.before(finding.stage)?;
+        let entry: &PipelineEntry = self.at(finding.stage)?.entry.as_ref()?;
+        let right = before.execution()?;
+        let wrong = |module: &Module| {
+            let run = read_case(module).and_then(|case| execute(module, &case, &self.stages.reference, None));
+            run.map_or(true, |run| run.level == right.level && run.results != right.results)
+        };
+        fuel::first_rewrite(&before.module, entry, self.options, &wrong)
+    }
+}
+
+fn addresses(program: &Program) -> Vec<u32> {
+    let of_buffer = |buffer: &ipu_dialects::exchange::Buffer| {
+        let tiles = buffer.tiles.iter().map(|&tile| buffer.address(tile).map_or(0, |address| address.0));
+        tiles.collect::<Vec<u32>>()
+    };
+    program.buffers.iter().flat_map(of_buffer).collect()
+}
+
+fn element_of(
+    name: &str,
+    wanted: &ipu_dialects::tensor_data::TensorData,
+    found: &ipu_dialects::tensor_data::TensorData,
+    at: usize,
+    wrong: u64,
+) -> Option<ElementAt> {
+    Some(ElementAt {
+        tensor: format!("`{name}`"),
+        index: index_of(&wanted.shape, at),
+        expected: places::number_of(wanted, at)?,
+        actual: places::number_of(found, at),
+        wrong: Some(wrong),
+    })
+}
+
+fn first_error(diagnostics: &Diagnostics) -> Option<&Diagnostic> {
+    diagnostics.iter().find(|finding| finding.severity == Severity::Error)
+}
+
+/// The op that a finding is about: of those at its place the one that the text names, else the first.
+fn op_at(module: &Module, finding: &Diagnostic) -> Option<OpAt> {
+    if finding.primary == Span::NONE {
+        return None;
+    }
+    let at_place: Vec<OpId> =
+        module.walk(module.root()).filter(|&op| module.span(op) == finding.primary).collect();
+    let named = |op: &&OpId| {
+        let name = module.name(**op);
+        finding.message.contains(&format!("`{name}`"))
+            || module
+                .symbol_name(**op)
+                .is_some_and(|symbol| finding.message.contains(&format!("`@{symbol}`")))
+    };
+    let op = at_place.iter().find(named).or(at_place.first())?;
+    Some(OpAt::of(module, *op))
+}
