@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, bisect, check, compile, doc, inspect, run, selftest};
+use crate::commands::{bench, bisect, check, compile, doc, inspect, run, selftest, trace};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -29,6 +29,7 @@ enum Command {
     Run(run::RunArguments),
     Check(check::CheckArguments),
     Bisect(bisect::BisectArguments),
+    Trace(trace::TraceArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
     Selftest(selftest::SelftestArguments),
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Bisect(arguments) => bisect::run(arguments),
+        Command::Trace(arguments) => trace::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),

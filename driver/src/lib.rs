@@ -17,3 +17,4 @@ pub mod render;
 pub mod selftest;
 pub mod simulated;
 pub mod stages;
+pub mod trace;

@@ -8,3 +8,4 @@ pub mod doc;
 pub mod inspect;
 pub mod run;
 pub mod selftest;
+pub mod trace;

@@ -6,6 +6,7 @@
 //! reported, so results do not depend on the number of threads. By default addresses and starts play no part: what
 //! they must not change is exactly this meaning. [`Timing::Events`] runs scheduled and placed phases by them.
 
+mod depends;
 mod events;
 mod fault;
 mod steps;
@@ -15,6 +16,7 @@ mod writes;
 use ipu_device::LogicalTile;
 use ipu_device::topology::TILE_COUNT;
 
+pub use depends::Dependence;
 pub use events::Timing;
 pub use fault::{Fault, MeaningCode};
 use storage::{Storage, TileStore};

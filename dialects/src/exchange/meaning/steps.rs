@@ -211,7 +211,8 @@ struct Operands<'a> {
     fault: Option<Fault>,
 }
 
-fn call(program: &Program, store: &mut TileStore, run: &Run) -> Result<(), Fault> {
+/// Makes one call on the buffers of its tile.
+pub(super) fn call(program: &Program, store: &mut TileStore, run: &Run) -> Result<(), Fault> {
     let refused = |message: String| Fault {
         code: MeaningCode::KernelFault,
         message: format!("kernel `@{}` on {}: {message}", run.kernel, tile_text(run.tile)),

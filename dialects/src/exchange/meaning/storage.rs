@@ -87,6 +87,15 @@ impl TileStore {
         self.buffers.push((buffer, Storage::new(bytes)));
     }
 
+    /// These buffers alone.
+    pub(super) fn only(&self, buffers: impl Iterator<Item = BufferId>) -> Self {
+        let mut kept: Vec<BufferId> = buffers.collect();
+        kept.sort_unstable();
+        kept.dedup();
+        let storage = |id: BufferId| self.get(id).map(|storage| (id, storage.clone()));
+        Self { buffers: kept.into_iter().filter_map(storage).collect() }
+    }
+
     /// The position of a buffer, for [`at`](Self::at).
     pub(super) fn position(&self, buffer: BufferId) -> Option<usize> {
         self.buffers.binary_search_by_key(&buffer, |(id, _)| *id).ok()
