@@ -31,6 +31,10 @@ pub struct CompileOptions {
     /// Write the IR after each pass to numbered files.
     #[arg(long, value_name = "FOLDER")]
     dump_dir: Option<PathBuf>,
+    /// Plant this miscompile in the pass that it is for.
+    #[cfg(feature = "mutations")]
+    #[arg(long, value_name = "NAME", value_parser = crate::mutations::parse)]
+    mutate: Option<&'static ipu_passes::mutations::Mutation>,
 }
 
 /// A price list.
@@ -84,12 +88,20 @@ impl CompileOptions {
     /// How the pass manager runs them.
     #[must_use]
     pub fn manager_options(&self) -> ManagerOptions {
-        ManagerOptions::default()
+        ManagerOptions {
+            #[cfg(feature = "mutations")]
+            mutation: self.mutate,
+            ..ManagerOptions::default()
+        }
     }
 
     /// The flag that makes other programs plant the same miscompile, with a space before it; empty if there is none.
     #[must_use]
     pub fn mutation_flag(&self) -> String {
+        #[cfg(feature = "mutations")]
+        if let Some(mutation) = self.mutate {
+            return format!(" --mutate={}", mutation.name);
+        }
         String::new()
     }
 

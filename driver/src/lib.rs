@@ -11,6 +11,8 @@ pub mod instrumentation;
 pub mod ipu;
 pub mod load;
 pub mod log;
+#[cfg(feature = "mutations")]
+pub mod mutations;
 pub mod opt;
 pub mod package_file;
 pub mod render;

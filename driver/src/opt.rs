@@ -68,7 +68,7 @@ pub fn command() -> Command {
             .help(help)
             .help_heading("Options of the passes on the command line")
     });
-    Command::new("ipu-opt")
+    let command = Command::new("ipu-opt")
         .about("Reads IR, verifies it, runs passes in command-line order, and prints the result")
         .version(env!("CARGO_PKG_VERSION"))
         .arg(
@@ -120,7 +120,15 @@ pub fn command() -> Command {
             value("log", "FORMAT", "Event log on standard error")
                 .value_parser(value_parser!(LogFormat))
                 .default_value("off"),
+        );
+    #[cfg(feature = "mutations")]
+    let command = command
+        .arg(
+            value("mutate", "NAME", "Plant this miscompile in the pass that it is for")
+                .value_parser(crate::mutations::parse),
         )
+        .arg(flag("list-mutations", "List the miscompiles that can be planted"));
+    command
 }
 
 /// Name, form and help of every option that some pass has, each name once.
@@ -139,6 +147,10 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     }
     if matches.get_flag("list-dialects") {
         return write_output(matches, &list_dialects());
+    }
+    #[cfg(feature = "mutations")]
+    if matches.get_flag("list-mutations") {
+        return write_output(matches, &crate::mutations::list());
     }
     let (pipeline, resolved) = pipeline(matches)?;
     let input = matches.get_one::<String>("input").map_or("-", String::as_str);
@@ -270,6 +282,8 @@ fn run_passes(
         fuel: matches.get_one::<u64>("fuel").copied(),
         with_prerequisites: matches.get_flag("with-prerequisites"),
         stop_after: matches.get_one::<String>("stop-after").cloned(),
+        #[cfg(feature = "mutations")]
+        mutation: matches.get_one::<&'static ipu_passes::mutations::Mutation>("mutate").copied(),
     };
     let dump = matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path);
     let mut watch = Watch::new(&when, print_options(matches), dump, pipeline);

@@ -7,6 +7,8 @@ pub mod expand_plans;
 pub mod lift_package;
 pub mod lower_exchanges;
 pub mod manager;
+#[cfg(feature = "mutations")]
+pub mod mutations;
 pub mod optimize_exchange_placement;
 pub mod optimize_exchanges;
 pub mod place_storage;

@@ -63,6 +63,17 @@ pub enum Detected {
 }
 
 impl Detected {
+    /// The word for tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verifier => "verifier",
+            Self::StaticCheck => "static check",
+            Self::Fault => "fault",
+            Self::Values => "values",
+        }
+    }
+
     fn text(self) -> &'static str {
         match self {
             Self::Verifier => "the verifier refuses what it left",

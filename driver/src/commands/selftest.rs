@@ -25,6 +25,9 @@ pub struct SelftestArguments {
 enum Campaign {
     /// Random products: the device's bits are those of the mapped program.
     Gemm,
+    /// Every planted miscompile: what `ipu bisect` names, against what was planted. Run where `test-ir` is.
+    #[cfg(feature = "mutations")]
+    Mutations,
 }
 
 /// Runs the subcommand.
@@ -32,7 +35,30 @@ enum Campaign {
 /// # Errors
 /// The result cannot be written.
 pub fn run(arguments: &SelftestArguments) -> Result<Exit, Failure> {
-    let SelftestArguments { campaign: Campaign::Gemm, count, seed } = *arguments;
+    match arguments.campaign {
+        Campaign::Gemm => gemm(arguments),
+        #[cfg(feature = "mutations")]
+        Campaign::Mutations => mutations(),
+    }
+}
+
+/// Bisects every planted miscompile and prints the table.
+#[cfg(feature = "mutations")]
+fn mutations() -> Result<Exit, Failure> {
+    let folder = std::path::Path::new("test-ir");
+    let mut all = Vec::new();
+    for mutation in ipu_passes::mutations::all() {
+        all.push(crate::mutations::attribute(mutation, folder)?.0);
+    }
+    write_standard_output(crate::mutations::table(&all).as_bytes())?;
+    let right = all.iter().filter(|one| one.correct).count();
+    let enough =
+        all.iter().all(|one| one.detected.is_some() && one.pass_correct) && 20 * right >= 19 * all.len();
+    Ok(if enough { Exit::Ok } else { Exit::No })
+}
+
+fn gemm(arguments: &SelftestArguments) -> Result<Exit, Failure> {
+    let SelftestArguments { count, seed, .. } = *arguments;
     let mut progress = |index: u32| {
         if index > 0 && index.is_multiple_of(50) {
             eprintln!("{index} of {count}");

@@ -44,11 +44,21 @@ pub struct ManagerOptions {
     pub with_prerequisites: bool,
     /// Stop after the first pass of that name.
     pub stop_after: Option<String>,
+    /// A miscompile to plant.
+    #[cfg(feature = "mutations")]
+    pub mutation: Option<&'static crate::mutations::Mutation>,
 }
 
 impl Default for ManagerOptions {
     fn default() -> Self {
-        Self { verify_each: true, fuel: None, with_prerequisites: false, stop_after: None }
+        Self {
+            verify_each: true,
+            fuel: None,
+            with_prerequisites: false,
+            stop_after: None,
+            #[cfg(feature = "mutations")]
+            mutation: None,
+        }
     }
 }
 
@@ -175,7 +185,7 @@ fn run_stage(
         }
         run_prerequisites(stage.info, module, run, fuel)?;
     }
-    let result = run_pass(stage.info, stage.pass.as_ref(), module, options.verify_each, run, fuel);
+    let result = run_pass(stage.info, stage.pass.as_ref(), module, options, run, fuel);
     match result {
         Ok(()) => watch.after_pass(index, &stage.entry, module),
         Err(_) => watch.failed_pass(index, &stage.entry, module),
@@ -187,7 +197,7 @@ fn run_pass(
     info: &'static PassInfo,
     pass: &dyn Pass,
     module: &mut Module,
-    verify: bool,
+    options: &ManagerOptions,
     run: &mut Run,
     fuel: &mut Fuel,
 ) -> Result<(), RunFailure> {
@@ -210,11 +220,15 @@ fn run_pass(
         "compiler phase completed"
     );
     let started = Instant::now();
+    #[cfg(feature = "mutations")]
+    if let Some(mutation) = options.mutation.filter(|_| result.is_ok()) {
+        mutation.apply(info.name, module, &mut run.artifacts);
+    }
     let mut outcome = result.map_err(|failure| match failure {
         PassFailure::Input => RunFailure::Input,
         PassFailure::CannotCompile => RunFailure::CannotCompile,
     });
-    if outcome.is_ok() && verify {
+    if outcome.is_ok() && options.verify_each {
         outcome = verify_result(info, module, &mut run.diagnostics);
     }
     run.times.push(StageTime { name: info.name, elapsed, verify: started.elapsed() });
@@ -273,7 +287,7 @@ fn run_prerequisites(
                 run.diagnostics.push(Diagnostic::error(PassCode::BadOption, Span::NONE, error.0));
                 RunFailure::Input
             })?;
-            run_pass(pass_info, pass.as_ref(), module, true, run, fuel)?;
+            run_pass(pass_info, pass.as_ref(), module, &ManagerOptions::default(), run, fuel)?;
         }
         if missing.state.lacking(module).is_some() {
             run.diagnostics.push(missing.diagnostic(info, module));
