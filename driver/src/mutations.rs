@@ -9,7 +9,7 @@ use ipu_passes::mutations::{self, Mutation};
 use serde::Serialize;
 
 use crate::bisect::bisect;
-use crate::bisect::report::{Detected, Finding};
+use crate::bisect::report::{Detected, Finding, OpAt};
 use crate::exit::Failure;
 use crate::load::{LoadOptions, load};
 use crate::stages::Stages;
@@ -80,10 +80,11 @@ pub fn attribute(
     let stages = Stages::run(module, &pipeline, &options)?;
     let finding = bisect(&stages, &options);
     let named_pass = finding.as_ref().map(|finding| finding.pass.clone());
-    let ops = finding.iter().flat_map(|finding| [&finding.op, &finding.emitted]);
-    let named_ops: Vec<String> = ops.flatten().map(|op| op.name.clone()).collect();
+    let ops: Vec<&OpAt> =
+        finding.iter().flat_map(|finding| [&finding.op, &finding.emitted]).flatten().collect();
     let pass_correct = named_pass.as_deref() == Some(mutation.pass);
-    let correct = pass_correct && named_ops.iter().any(|name| name == mutation.op);
+    let correct = pass_correct && ops.iter().any(|op| op.is_a(mutation.op));
+    let named_ops = ops.iter().map(|op| op.name.clone()).collect();
     let attribution = Attribution {
         name: mutation.name,
         pass: mutation.pass,

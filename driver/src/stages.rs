@@ -7,6 +7,7 @@ use ipu_device::numerics::ulp_distance;
 use ipu_device::package::Package;
 use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::Diagnostics;
+use ipu_dialects::graph::meaning::{Precision, evaluate};
 use ipu_dialects::ir::Module;
 use ipu_dialects::source::Span;
 use ipu_dialects::tensor_data::TensorData;
@@ -21,7 +22,7 @@ use crate::exit::{Exit, Failure};
 /// What one pass left.
 #[derive(Debug)]
 pub struct Stage {
-    /// The pass; nothing for the input.
+    /// The pass; nothing for the input and for packages from elsewhere.
     pub entry: Option<PipelineEntry>,
     /// The module after the pass, as far as the pass came.
     pub module: Module,
@@ -29,7 +30,10 @@ pub struct Stage {
     pub package: Option<Package>,
     /// What became of it.
     pub outcome: Outcome,
-    /// Elements whose bits differ from those of the stage before; nothing where bits may differ.
+    /// The results of a graph in the precision that its ops declare.
+    declared: Option<Vec<TensorData>>,
+    /// Elements whose bits differ from those of the stage before, of a graph in either precision; nothing where bits may
+    /// differ.
     pub differ: Option<u64>,
 }
 
@@ -45,10 +49,14 @@ pub enum Outcome {
 }
 
 impl Stage {
-    /// `input`, or the name of the pass.
+    /// `input`, the name of the pass, or `package`.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.entry.as_ref().map_or("input", |entry| &entry.name)
+        match (&self.entry, &self.package) {
+            (Some(entry), _) => &entry.name,
+            (None, Some(_)) => "package",
+            (None, None) => "input",
+        }
     }
 
     /// The execution, if there was one.
@@ -101,6 +109,7 @@ impl Stages {
                     module,
                     package: None,
                     outcome: Outcome::Refused(refused, run.diagnostics),
+                    declared: None,
                     differ: None,
                 }),
                 None => stages.add(Some(entry.clone()), module, run.artifacts.package),
@@ -109,19 +118,52 @@ impl Stages {
         Ok(stages)
     }
 
+    /// Adds a package that was made elsewhere, with the module that it lifts to, as the last stage.
+    pub fn add_package(&mut self, module: Module, package: Package) {
+        self.add(None, module, Some(package));
+    }
+
     /// Executes what a pass left.
     fn add(&mut self, entry: Option<PipelineEntry>, module: Module, package: Option<Package>) {
+        let stage = self.examine(self.list.last(), entry, module, package);
+        self.list.push(stage);
+    }
+
+    /// Whether `module`, made from what `before` holds, computes something else or faults.
+    #[must_use]
+    pub fn changes(&self, before: &Stage, module: Module) -> bool {
+        let stage = self.examine(Some(before), None, module, None);
+        stage.execution().is_none() || stage.differ.unwrap_or(0) > 0
+    }
+
+    fn examine(
+        &self,
+        before: Option<&Stage>,
+        entry: Option<PipelineEntry>,
+        module: Module,
+        package: Option<Package>,
+    ) -> Stage {
         let outcome = match self.execute(&module, package.as_ref()) {
             Ok(execution) => Outcome::Ran(execution),
             Err(failure) => Outcome::Faulted(failure),
         };
-        let mut stage = Stage { entry, module, package, outcome, differ: None };
-        if let (Some(before), Some(now)) = (self.list.last().and_then(Stage::execution), stage.execution()) {
+        let declared = self.declared(&module);
+        let mut stage = Stage { entry, module, package, outcome, declared, differ: None };
+        if let (Some(last), Some(now)) = (before.and_then(Stage::execution), stage.execution()) {
             // Between a graph and its mapped program rounding differs.
-            let comparable = before.level == now.level || before.level >= Level::Mapped;
-            stage.differ = comparable.then(|| differing(&before.results, &now.results));
+            let comparable = last.level == now.level || last.level >= Level::Mapped;
+            stage.differ = comparable.then(|| differing(&last.results, &now.results));
+            let declared = before.and_then(|before| before.declared.as_ref()).zip(stage.declared.as_ref());
+            if let Some((before, now)) = declared {
+                stage.differ = stage.differ.max(Some(differing(before, now)));
+            }
         }
-        self.list.push(stage);
+        stage
+    }
+
+    fn declared(&self, module: &Module) -> Option<Vec<TensorData>> {
+        let case = read_case(module).ok().filter(|case| case.level == Level::Graph)?;
+        evaluate(module, case.entry, &case.inputs(), Precision::Declared).ok()
     }
 
     fn execute(&self, module: &Module, package: Option<&Package>) -> Result<Execution, Failure> {

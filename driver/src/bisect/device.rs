@@ -1,15 +1,16 @@
 //! Packages: the first byte of any tile's memory, or word of any phase, that is not what the placed program says.
 
 use ipu_device::exchange::check_row;
-use ipu_device::package::{Binding, Package};
+use ipu_device::isa::{Context, decode_all};
+use ipu_device::package::{Binding, Package, Segment};
 use ipu_device::simulator::{Fault, Moment, PhaseWrite, Simulator, Snapshot, tile_name};
-use ipu_device::{Address, LogicalTile, PhysicalTile};
+use ipu_device::{Address, Event, LogicalTile, PhysicalTile};
 use ipu_dialects::case::Case;
 use ipu_dialects::exchange::meaning::{Place, Write};
 use ipu_dialects::exchange::placed::device_transfers;
-use ipu_dialects::exchange::program::{Phase, Program, Step};
+use ipu_dialects::exchange::program::{HostMove, HostPart, Phase, Program, Step};
 use ipu_dialects::ir::Module;
-use ipu_dialects::tile::{Body, StepKind, TileProgram};
+use ipu_dialects::tile::{Body, Section, StepKind, TileProgram};
 use ipu_passes::manager::state::main_program;
 use rustc_hash::FxHashMap;
 
@@ -27,6 +28,8 @@ pub(super) struct Lowered<'a> {
     pub(super) case: &'a Case,
     pub(super) tile_module: &'a Module,
     pub(super) package: &'a Package,
+    /// Whether a pass made the package, not bisection.
+    pub(super) made_by_pass: bool,
     pub(super) places: &'a Places,
 }
 
@@ -49,8 +52,116 @@ impl Lowered<'_> {
             }
         }
         let observed = Observed { lowered: self, simulator: &simulator, tile, words };
-        observed.find(&moving, &expected.after, finding)
+        let found = observed.find(&moving, &expected.after, finding);
+        if let Some(tile) = observed.tile.as_ref().filter(|_| self.made_by_pass)
+            && let Some((emitted, note)) = image_difference(tile, self.package)
+        {
+            finding.emitted = Some(emitted);
+            finding.notes.push(note);
+        }
+        found
     }
+
+    /// Fills `finding` with the first row whose words do something else than the schedule; says whether there is one.
+    pub(super) fn check_rows(&self, finding: &mut Finding) -> bool {
+        let program = main_program(self.tile_module);
+        let Some(tile) = program.and_then(|op| TileProgram::read(self.tile_module, op).ok()) else {
+            return false;
+        };
+        let rows = RowWords::of(&tile);
+        self.placed.phases().any(|phase| {
+            let Some(transfers) = device_transfers(self.placed, phase) else { return false };
+            rows.of_phase(&phase.name).any(|(tile, section)| {
+                let Ok(bytes) = section.stored_bytes() else { return false };
+                let words: Vec<u32> =
+                    bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+                let base = phase.incoming_base(tile);
+                let Err(mismatch) = check_row(tile.physical(), &words, &transfers, base) else {
+                    return false;
+                };
+                finding.op = Some(OpAt::of(self.placed_module, phase.op));
+                let symbol = format!("@{} at {}", section.symbol, section.address);
+                finding.emitted = Some(OpAt::named("tile.row", Some(symbol)));
+                finding.place = Some(super::report::PlaceAt::on(tile, None, Some(section.address)));
+                let word = word_at(&words, mismatch.event).map(|word| format!("; {word}"));
+                finding.summary = format!("{mismatch}{}", word.unwrap_or_default());
+                true
+            })
+        })
+    }
+}
+
+/// The rows of all tiles that have sections of their own.
+struct RowWords<'t>(Vec<(LogicalTile, &'t Section)>);
+
+impl<'t> RowWords<'t> {
+    fn of(program: &'t TileProgram) -> Self {
+        let of_image = |image: &'t ipu_dialects::tile::Image| {
+            let rows = image.sections.iter().filter(|section| matches!(section.body, Body::Row(_)));
+            rows.flat_map(move |row| image.tiles.iter().map(move |&tile| (tile, row)))
+        };
+        Self(program.images.iter().flat_map(of_image).collect())
+    }
+
+    /// Those of the phase `name`.
+    fn of_phase(&self, name: &str) -> impl Iterator<Item = (LogicalTile, &'t Section)> {
+        let names = [name.to_owned(), format!("{name}.row")];
+        self.0.iter().copied().filter(move |(_, row)| names.iter().any(|name| **name == *row.symbol))
+    }
+}
+
+/// The word of a row that is under way at `event`.
+fn word_at(words: &[u32], event: Event) -> Option<String> {
+    let mut end = 0;
+    decode_all(Context::Supervisor, words).ok()?.into_iter().find_map(|(index, instruction)| {
+        end += i64::from(instruction.events()?);
+        (end >= event.0).then(|| format!("word {index} of the row is then under way: `{instruction}`"))
+    })
+}
+
+/// The first section of the tile program that the package holds otherwise.
+fn image_difference(program: &TileProgram, package: &Package) -> Option<(OpAt, String)> {
+    let memory = |tile: LogicalTile| {
+        let image = package.tiles.iter().find(|image| image.tile == tile.physical())?;
+        Some(&image.segments)
+    };
+    program.images.iter().find_map(|image| {
+        let tile = *image.tiles.iter().find(|&&tile| {
+            memory(tile)
+                .is_some_and(|segments| image.sections.iter().any(|section| !holds(segments, section)))
+        })?;
+        let segments = memory(tile)?;
+        let other = program.images.iter().find(|other| {
+            !std::ptr::eq(*other, image) && other.sections.iter().all(|section| holds(segments, section))
+        });
+        if let Some(other) = other {
+            let owner = other.tiles.first()?;
+            let op = OpAt::named("tile.image", Some(format!("on {tile}")));
+            return Some((op, format!("tile {tile} has the image of tile {owner} in the package")));
+        }
+        let section = image.sections.iter().find(|section| !holds(segments, section))?;
+        let name = match section.body {
+            Body::Row(_) => "tile.row",
+            Body::Code(_) => "tile.code",
+            Body::Data(_) => "tile.data",
+        };
+        let symbol = format!("@{} at {}", section.symbol, section.address);
+        let note =
+            format!("the package has other words for `@{}` of tile {tile} than the program", section.symbol);
+        Some((OpAt::named(name, Some(symbol)), note))
+    })
+}
+
+/// Whether the segments hold the stored bytes of the section.
+fn holds(segments: &[Segment], section: &Section) -> bool {
+    let Ok(bytes) = section.stored_bytes() else { return true };
+    let byte = |address: u32| {
+        let segment = segments
+            .iter()
+            .find(|segment| (segment.address.0..segment.address.0 + segment.size.0).contains(&address))?;
+        Some(segment.data.get((address - segment.address.0) as usize).copied().unwrap_or(0))
+    };
+    (section.address.0..).zip(&bytes).all(|(address, &wanted)| byte(address) == Some(wanted))
 }
 
 /// Words by receiver and address.
@@ -243,7 +354,8 @@ impl Observed<'_> {
             Ok(()) => false,
             Err(mismatch) => {
                 finding.emitted = Some(OpAt::named("tile.row", Some(format!("@{symbol} at {start}"))));
-                finding.notes.push(mismatch.to_string());
+                let word = word_at(&words, mismatch.event).map(|word| format!("; {word}"));
+                finding.notes.push(format!("{mismatch}{}", word.unwrap_or_default()));
                 true
             }
         }
@@ -251,12 +363,8 @@ impl Observed<'_> {
 
     /// Symbol, address and bytes of the row of `phase` on `tile`.
     fn row(&self, phase: &Phase, tile: LogicalTile) -> Option<(String, Address, u32)> {
-        let image = self.tile.as_ref()?.images.iter().find(|image| image.tiles.contains(&tile))?;
-        let names = [phase.name.clone(), format!("{}.row", phase.name)];
-        let is_row = |section: &&ipu_dialects::tile::Section| {
-            matches!(section.body, Body::Row(_)) && names.iter().any(|name| **name == *section.symbol)
-        };
-        let row = image.sections.iter().find(is_row)?;
+        let rows = RowWords::of(self.tile.as_ref()?);
+        let (_, row) = rows.of_phase(&phase.name).find(|(on, _)| *on == tile)?;
         Some((row.symbol.to_string(), row.address, row.size().0))
     }
 
@@ -303,8 +411,8 @@ impl Observed<'_> {
         let placed = self.lowered.placed;
         match placed.steps.get(step) {
             Some(Step::LoadHost(moves)) => {
-                let name = placed.bindings.get(moves.binding).map(|binding| format!("@{}", binding.name));
-                finding.emitted = Some(OpAt::named("tile.binding", name));
+                let name = placed.bindings.get(moves.binding).map(|binding| binding.name.as_str());
+                finding.emitted = name.map(|name| self.host_op(name, moves));
             }
             Some(Step::Compute(compute)) => {
                 let Some(run) = compute.runs.get(write.row) else { return };
@@ -370,7 +478,9 @@ impl Observed<'_> {
                     number.checked_sub(1).and_then(|before| phases.get(before)).map_or(0, |phase| phase.step);
                 let steps = first..phase_step.unwrap_or(placed.steps.len());
                 finding.op = run_on(placed_module, placed, steps, tile, fault);
-                finding.emitted = Some(OpAt::named("tile.code", self.symbol_at(tile, fault.program_counter)));
+                let has_steps = self.tile.as_ref().is_some_and(|tile| !tile.has_code());
+                let emitted = if has_steps { "tile.call_kernel" } else { "tile.code" };
+                finding.emitted = Some(OpAt::named(emitted, self.symbol_at(tile, fault.program_counter)));
             }
         }
         true
@@ -384,6 +494,25 @@ impl Observed<'_> {
         let section = sections
             .find(|section| (section.address.0..section.address.0 + section.size().0).contains(&counter.0))?;
         Some(format!("@{} at {counter}", section.symbol))
+    }
+
+    /// What moves a binding wrongly: the binding, if its slices are not those of the program, else the tables of the host
+    /// exchange that were made for it.
+    fn host_op(&self, name: &str, moves: &HostMove) -> OpAt {
+        let binding = OpAt::named("tile.binding", Some(format!("@{name}")));
+        let Some(tile) = self.tile.as_ref().filter(|tile| tile.has_code()) else { return binding };
+        let Some(made) = tile.bindings.iter().find(|binding| binding.name == name) else { return binding };
+        let placed = self.lowered.placed;
+        let slice = |part: &HostPart| {
+            let start = placed.buffer(part.slice.buffer).address(part.tile)?.0 + part.slice.offset;
+            Some((part.tile, start, part.image_offset))
+        };
+        let mut wanted: Vec<_> = moves.parts.iter().filter_map(slice).collect();
+        let mut found: Vec<_> =
+            made.slices.iter().map(|slice| (slice.tile, slice.address.0, slice.image_offset)).collect();
+        wanted.sort_unstable();
+        found.sort_unstable();
+        if wanted == found { OpAt::named("tile.data", Some("@host".to_owned())) } else { binding }
     }
 
     /// Results that leave otherwise although every tile holds the right bytes.

@@ -19,6 +19,8 @@ use crate::execute::binding_images;
 pub(super) struct Executed<'p> {
     pub(super) program: &'p Program,
     pub(super) machine: Machine<'p>,
+    /// The step that faulted, and how.
+    pub(super) fault: Option<(usize, Fault)>,
     by_name: FxHashMap<&'p str, BufferId>,
 }
 
@@ -29,9 +31,10 @@ impl<'p> Executed<'p> {
         let mut machine = Machine::new(program, &images).ok()?;
         machine.timing = timing;
         // A program that faults is compared as far as it came.
-        let _fault: Result<(), Fault> = machine.run(|_, _| {});
+        let mut reached = 0;
+        let fault = machine.run(|_, step| reached = step + 1).err().map(|fault| (reached, fault));
         let by_name = program.buffer_ids().map(|id| (program.buffer(id).name.as_str(), id)).collect();
-        Some(Self { program, machine, by_name })
+        Some(Self { program, machine, fault, by_name })
     }
 
     /// All writes in order of the program, each with its step.
@@ -49,7 +52,22 @@ impl<'p> Executed<'p> {
             let range = write.to.offset..write.to.offset.saturating_add(write.bytes);
             (write.to.tile, write.to.buffer) == (place.tile, place.buffer) && range.contains(&place.offset)
         };
-        self.writes().filter(|(_, write)| covers(write)).last()
+        let mut all: Vec<(usize, Write)> = self.writes().filter(|(_, write)| covers(write)).collect();
+        // A kernel with gaps between its rows does not write all of its operand.
+        let writes_it = |(step, write): &(usize, Write)| match self.program.steps.get(*step) {
+            Some(Step::Compute(compute)) => compute.runs.get(write.row).is_some_and(|run| {
+                self.machine.written_by(run).iter().any(|range| range.contains(&place.offset))
+            }),
+            _ => true,
+        };
+        all.reverse();
+        all.into_iter().find(writes_it)
+    }
+
+    /// Whether the byte is missing only because the program faulted before the step that writes it.
+    fn not_reached(&self, place: Place) -> bool {
+        let Some((reached, _)) = &self.fault else { return false };
+        self.writer(place).is_some_and(|(step, _)| step >= *reached)
     }
 
     /// The first byte of `wanted`, which starts at `offset` of the buffer, that is not there.
@@ -95,16 +113,25 @@ pub(super) fn compare_programs(
         runs.find_map(|(start, bytes)| {
             let at = after.first_other(other, tile, start, bytes)?;
             let place = Place { tile, buffer: other, offset: at };
+            if after.not_reached(place) {
+                return None;
+            }
             let meant_for = Some(OpAt::of(before_module, write.op));
             Some(Difference { place, wanted: (start, bytes.to_vec()), meant_for })
         })
     });
-    match difference {
-        Some(difference) => {
+    match (difference, &after.fault) {
+        (Some(difference), _) => {
             describe(after_module, after, places, &difference, finding);
             true
         }
-        None => compare_stores((before_module, before.program), (after_module, after.program), finding),
+        (None, Some((_, fault))) => {
+            finding.op = Some(OpAt::of(after_module, fault.op));
+            true
+        }
+        (None, None) => {
+            compare_stores((before_module, before.program), (after_module, after.program), finding)
+        }
     }
 }
 
@@ -163,13 +190,27 @@ pub(super) fn compare_mapped(
             written_runs(&shard).find_map(|(start, bytes)| {
                 let at = after.first_other(buffer, tile, start, bytes)?;
                 let place = Place { tile, buffer, offset: at };
+                if after.not_reached(place) {
+                    return None;
+                }
                 Some(Difference { place, wanted: (start, bytes.to_vec()), meant_for: Some(op.clone()) })
             })
         });
-    if let Some(difference) = &difference {
-        describe(after_module, after, places, difference, finding);
+    match (difference, &after.fault) {
+        (Some(difference), _) => describe(after_module, after, places, &difference, finding),
+        (None, Some((_, fault))) => finding.op = Some(OpAt::of(after_module, fault.op)),
+        (None, None) => {
+            // Every buffer is right: what is left is the way to the host.
+            let stores = after.program.steps.iter().filter_map(|step| match step {
+                Step::StoreHost(moves) => Some(moves),
+                _ => None,
+            });
+            let Some(store) = stores.last() else { return false };
+            finding.op = Some(OpAt::of(after_module, store.op));
+            finding.summary = "every buffer holds the right bytes, other bytes reach the host".to_owned();
+        }
     }
-    difference.is_some()
+    true
 }
 
 type NamedShard = (String, LogicalTile, Shard, OpAt);

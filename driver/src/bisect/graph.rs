@@ -3,7 +3,8 @@
 use ipu_dialects::case::Case;
 use ipu_dialects::graph::meaning::{Precision, Values, evaluate_values};
 use ipu_dialects::graph::{Gemm, Return};
-use ipu_dialects::ir::{Module, OpId, ValueId};
+use ipu_dialects::ipu::ScaledElement;
+use ipu_dialects::ir::{Module, OpId, Type, ValueId};
 use ipu_dialects::mapped;
 use ipu_dialects::mapped::meaning::storage_of_ops;
 use ipu_dialects::tensor_data::TensorData;
@@ -19,9 +20,9 @@ struct Evaluated<'m> {
 }
 
 impl<'m> Evaluated<'m> {
-    fn new(module: &'m Module, case: &Case) -> Option<Self> {
+    fn new(module: &'m Module, case: &Case, precision: Precision) -> Option<Self> {
         let function = case.entry;
-        let values = evaluate_values(module, function, &case.inputs(), Precision::Reference).ok()?;
+        let values = evaluate_values(module, function, &case.inputs(), precision).ok()?;
         Some(Self { module, function, values })
     }
 
@@ -48,11 +49,16 @@ pub(super) fn compare_graphs(
     (after, after_case): (&Module, &Case),
     finding: &mut Finding,
 ) -> Option<()> {
-    let old = Evaluated::new(before, before_case)?;
-    let new = Evaluated::new(after, after_case)?;
-    let pairs = old.returned().into_iter().zip(new.returned());
-    let differs = |(wanted, found): &(ValueId, ValueId)| old.values.get(wanted) != new.values.get(found);
-    let Some((wanted, found)) = pairs.clone().find(differs) else {
+    let both = [Precision::Reference, Precision::Declared].into_iter().filter_map(|precision| {
+        let old = Evaluated::new(before, before_case, precision)?;
+        let new = Evaluated::new(after, after_case, precision)?;
+        let mut pairs = old.returned().into_iter().zip(new.returned());
+        let differs = |(wanted, found): &(ValueId, ValueId)| old.values.get(wanted) != new.values.get(found);
+        let pair = pairs.find(differs);
+        Some((old, new, pair))
+    });
+    let (old, new, pair) = both.max_by_key(|(_, _, pair)| pair.is_some())?;
+    let Some((wanted, found)) = pair else {
         let (old_count, new_count) = (old.returned().len(), new.returned().len());
         finding.op = new.return_op().map(|op| OpAt::of(after, op));
         finding.summary = format!("the graph returns {new_count} values, before it returned {old_count}");
@@ -126,14 +132,7 @@ pub(super) fn compare_mapped(
     (mapped, mapped_case): (&Module, &Case),
     finding: &mut Finding,
 ) -> Option<()> {
-    for (wanted, found) in graph_case.arguments.iter().zip(&mapped_case.arguments) {
-        if (&wanted.name, &wanted.data) != (&found.name, &found.data) {
-            finding.op = Some(OpAt::of(mapped, mapped_case.entry));
-            finding.summary = format!("the argument `{}` is not the graph's", found.name);
-            return Some(());
-        }
-    }
-    let old = Evaluated::new(graph, graph_case)?;
+    let old = Evaluated::new(graph, graph_case, Precision::Reference)?;
     let products: Vec<ValueId> = graph
         .ops_of(graph.entry_block(graph_case.entry, 0)?)
         .filter(|&op| graph.is::<Gemm>(op))
@@ -199,5 +198,31 @@ fn first_far(
         expected: number_of(wanted, at)?,
         actual: number_of(&actual, at),
         wrong: Some((at..count).filter(wrong).count() as u64),
+    })
+}
+
+/// The op of the mapped program that multiplies or sums in another type than the graph declares.
+pub(super) fn wrong_precision(
+    (graph, graph_case): (&Module, &Case),
+    (mapped, mapped_case): (&Module, &Case),
+) -> Option<(OpId, String)> {
+    let products = graph.ops_of(graph.entry_block(graph_case.entry, 0)?);
+    let products = products.filter_map(|op| graph.cast::<Gemm>(op));
+    let calls = mapped.ops_of(mapped.entry_block(mapped_case.entry, 0)?);
+    let calls = calls.filter(|&op| mapped.is::<mapped::Gemm>(op));
+    products.zip(calls).find_map(|(product, call)| {
+        let element = |ty: &Type| TensorData::type_of(ty).ok().map(|(_, element)| element);
+        let left = element(graph.value_type(product.left(graph)))?;
+        let multiply = product.multiply(graph).and_then(ScaledElement::of).unwrap_or(left);
+        for &operand in mapped.operands(call) {
+            let found = element(mapped.value_type(operand))?;
+            if found != multiply {
+                let cast = mapped.defining_op(operand).filter(|&op| mapped.is::<mapped::Cast>(op));
+                let (found, declared) = (found.ty()?, multiply.ty()?);
+                let message = format!("the product multiplies in `{found}`, the graph declares `{declared}`");
+                return Some((cast.unwrap_or(call), message));
+            }
+        }
+        None
     })
 }

@@ -25,7 +25,11 @@ use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::parser::{ParseOptions, parse_module};
+use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::registry::Registry;
 use ipu_dialects::source::Span;
+use ipu_dialects::verifier::{VerifyOptions, verify};
 use ipu_passes::manager::state::main_program;
 use ipu_passes::manager::{ManagerOptions, PipelineEntry, RunFailure, State};
 
@@ -77,6 +81,7 @@ impl<'s> Bisection<'s> {
                 };
                 let own = if execution.level == Level::Mapped { diverges() } else { None };
                 own.or_else(|| self.is_wrong(index, stage).then(|| self.values(index, stage)))
+                    .or_else(|| self.unsaid(index, stage))
             }
         }
     }
@@ -86,6 +91,33 @@ impl<'s> Bisection<'s> {
         match self.before(index) {
             None => !stage.passed(),
             Some(before) => stage.differ.unwrap_or(0) > 0 || (before.passed() && !stage.passed()),
+        }
+    }
+
+    /// What is wrong although the values are not: another interface, another precision, a row that does other things too.
+    fn unsaid(&self, index: usize, stage: &Stage) -> Option<Finding> {
+        let before = self.before(index)?;
+        let (old, case) = (read_case(&before.module).ok()?, read_case(&stage.module).ok()?);
+        let found = |op: OpAt, summary: String| {
+            let mut finding = Finding::new(index, stage.name(), Detected::StaticCheck, summary);
+            finding.op = Some(op);
+            Some(finding)
+        };
+        if let Some(difference) = interface_difference(&old, &case) {
+            return found(OpAt::of(&stage.module, case.entry), difference);
+        }
+        match (old.level, case.level) {
+            (Level::Graph, Level::Mapped) => {
+                let graph = (&before.module, &old);
+                let (op, difference) = graph::wrong_precision(graph, (&stage.module, &case))?;
+                found(OpAt::of(&stage.module, op), difference)
+            }
+            (_, Level::Tile) => {
+                let mut finding = Finding::new(index, stage.name(), Detected::StaticCheck, String::new());
+                self.lowered(index, stage, &case, |lowered| lowered.check_rows(&mut finding))?
+                    .then_some(finding)
+            }
+            _ => None,
         }
     }
 
@@ -133,6 +165,19 @@ impl<'s> Bisection<'s> {
     }
 
     fn compare_device(&self, index: usize, stage: &Stage, case: &Case, finding: &mut Finding) -> Option<()> {
+        self.lowered(index, stage, case, |lowered| lowered.compare(finding))
+            .filter(|found| *found)
+            .map(|_| ())
+    }
+
+    /// The placed program above a stage of tiles, and its package, for `look`.
+    fn lowered<T>(
+        &self,
+        index: usize,
+        stage: &Stage,
+        case: &Case,
+        look: impl FnOnce(&Lowered<'_>) -> T,
+    ) -> Option<T> {
         let above = self.stages.list.get(..index)?.iter().rev();
         let placed = above.into_iter().find(|stage| State::Placed.lacking(&stage.module).is_none())?;
         let placed_case = read_case(&placed.module).ok()?;
@@ -145,23 +190,33 @@ impl<'s> Bisection<'s> {
                 &made
             }
         };
-        let lowered = Lowered {
+        Some(look(&Lowered {
             placed_module: &placed.module,
             placed: &program,
             case: &placed_case,
             tile_module: &stage.module,
             package,
+            made_by_pass: stage.package.is_some(),
             places: &self.places,
-        };
-        lowered.compare(finding).then_some(())
+        }))
     }
 
     /// A stage that faults when it runs.
     fn faulted(&self, index: usize, stage: &Stage, failure: &Failure) -> Finding {
-        let first = first_error(&failure.diagnostics);
-        let message = first.map_or_else(String::new, |finding| finding.message.clone());
+        let again = reread(&stage.module).and_then(|module| {
+            let failure = read_case(&module)
+                .and_then(|case| execute(&module, &case, &self.stages.reference, None))
+                .err()?;
+            let found = first_error(&failure.diagnostics)?.clone();
+            let op = op_at(&module, &found);
+            Some((found.message, op))
+        });
+        let (message, op) = again.unwrap_or_else(|| {
+            let first = first_error(&failure.diagnostics);
+            (first.map_or_else(String::new, |found| found.message.clone()), None)
+        });
         let mut finding = Finding::new(index, stage.name(), Detected::Fault, message);
-        finding.op = first.and_then(|found| op_at(&stage.module, found));
+        finding.op = op;
         let summary = finding.summary.clone();
         self.compare(index, stage, &mut finding);
         finding.detected = Detected::Fault;
@@ -173,52 +228,66 @@ impl<'s> Bisection<'s> {
 
     /// A pass that left an invalid module, or refuses what an earlier pass left.
     fn refused(&self, index: usize, stage: &Stage, failure: RunFailure, findings: &Diagnostics) -> Finding {
-        let errors = || findings.iter().filter(|finding| finding.severity == Severity::Error);
         if failure == RunFailure::InvalidResult {
+            let again = reread(&stage.module).and_then(|module| {
+                let findings = verify(&module, VerifyOptions::default()).err()?;
+                let found = first_error(&findings)?.clone();
+                let op = op_at(&module, &found);
+                Some((found.message, op))
+            });
             // The first says that the pass is to blame, the others why.
-            let found = errors().nth(1).or(errors().next());
-            let message = found.map_or_else(String::new, |found| found.message.clone());
+            let second = || findings.iter().filter(|finding| finding.severity == Severity::Error).nth(1);
+            let (message, op) = again
+                .unwrap_or_else(|| (second().map_or_else(String::new, |found| found.message.clone()), None));
             let mut finding = Finding::new(index, stage.name(), Detected::Verifier, message);
-            finding.op = found.and_then(|found| op_at(&stage.module, found));
+            finding.op = op;
             return finding;
         }
-        let found = errors().next();
-        let message = found.map_or_else(String::new, |found| found.message.clone());
-        let code = found.map_or("", |found| found.code);
-        let blamed = self.decided_at(index, code);
+        let again = self.before(index).zip(stage.entry.as_ref()).and_then(|(before, entry)| {
+            let module = reread(&before.module)?;
+            let findings = fuel::findings(&module, entry, self.options);
+            let found = first_error(&findings)?.clone();
+            let op = op_at(&module, &found);
+            Some((found, op))
+        });
+        let (found, op) = match again {
+            Some((found, op)) => (Some(found), op),
+            None => (first_error(findings).cloned(), None),
+        };
+        let (message, code) = found.map_or_else(Default::default, |found| (found.message, found.code));
+        let Some(blamed) = self.decided_at(index, code) else {
+            let mut finding = Finding::new(index, stage.name(), Detected::Refusal, message);
+            finding.op = op;
+            return finding;
+        };
         let pass = self.at(blamed).map_or("input", Stage::name);
         let mut finding = Finding::new(blamed, pass, Detected::StaticCheck, message);
-        finding.op = found.and_then(|found| op_at(&stage.module, found));
+        finding.op = op;
         finding.notes.push(format!("pass `{}` refuses it with {code}", stage.name()));
         finding
     }
 
     /// The stage that decided what the error `code`, found in stage `index`, is about: the last that changed times for rules
-    /// of schedules, the last that changed addresses for those of memory.
-    fn decided_at(&self, index: usize, code: &str) -> usize {
-        let last = index.saturating_sub(1);
+    /// of schedules, the last that changed addresses for those of memory; nothing for other errors.
+    fn decided_at(&self, index: usize, code: &str) -> Option<usize> {
         let programs: Vec<Option<Program>> = (0..index)
             .map(|at| {
-                main_program(&self.at(at)?.module).and_then(|op| Program::read(&self.at(at)?.module, op).ok())
+                let module = &self.at(at)?.module;
+                main_program(module).and_then(|op| Program::read(module, op).ok())
             })
             .collect();
         let changed = |what: &dyn Fn(&Program) -> Vec<u32>| {
             let columns: Vec<Option<Vec<u32>>> =
                 programs.iter().map(|program| program.as_ref().map(what)).collect();
-            (1..index)
-                .rev()
-                .find(|&at| columns[at].is_some() && columns[at] != columns[at - 1])
-                .unwrap_or(last)
+            (1..index).rev().find(|&at| columns[at].is_some() && columns[at] != columns[at - 1])
         };
         if code.starts_with("D02") {
             return changed(&|program| {
                 program.phases().flat_map(|phase| phase.transfers.send.clone()).collect()
             });
         }
-        if code == "P0804" || code.starts_with("V03") {
-            return changed(&addresses);
-        }
-        last
+        let of_memory = code == "P0804" || code.starts_with("V03");
+        of_memory.then(|| changed(&addresses)).flatten()
     }
 
     /// The first wrong element of the program's results, and where it is.
@@ -255,13 +324,36 @@ impl<'s> Bisection<'s> {
         }
         let before = self.before(finding.stage)?;
         let entry: &PipelineEntry = self.at(finding.stage)?.entry.as_ref()?;
-        let right = before.execution()?;
-        let wrong = |module: &Module| {
-            let run = read_case(module).and_then(|case| execute(module, &case, &self.stages.reference, None));
-            run.map_or(true, |run| run.level == right.level && run.results != right.results)
-        };
+        let wrong = |module: &Module| self.stages.changes(before, module.clone());
         fuel::first_rewrite(&before.module, entry, self.options, &wrong)
     }
+}
+
+/// The module as its text reads, so that every op has a place of its own.
+fn reread(module: &Module) -> Option<Module> {
+    let text = print_with(module, PrintOptions { generic: false, locations: true });
+    let options = ParseOptions { registry: Registry::standard(), allow_unregistered: false };
+    let (module, findings) = parse_module("stage", &text, options);
+    (!findings.has_errors()).then_some(module)
+}
+
+/// How the interface of a program is another one than before.
+fn interface_difference(before: &Case, after: &Case) -> Option<String> {
+    for (wanted, found) in before.arguments.iter().zip(&after.arguments) {
+        if (&wanted.name, wanted.kind) != (&found.name, found.kind) {
+            return Some(format!("the argument `{}` has become `{}`", wanted.name, found.name));
+        }
+        if wanted.data != found.data {
+            return Some(format!("the argument `{}` has other data", found.name));
+        }
+    }
+    for (wanted, found) in before.results.iter().zip(&after.results) {
+        if (&wanted.name, wanted.tolerance) != (&found.name, found.tolerance) {
+            return Some(format!("the result `{}` has another name or tolerance", found.name));
+        }
+    }
+    let counts = |case: &Case| (case.arguments.len(), case.results.len());
+    (counts(before) != counts(after)).then(|| "the program has other arguments or results".to_owned())
 }
 
 fn addresses(program: &Program) -> Vec<u32> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ipu_device::{Address, Event, LogicalTile};
-use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::ir::{Location, LocationKind, Module, OpId};
 use serde::{Serialize, Serializer};
 
 /// The first thing that is wrong.
@@ -54,8 +54,10 @@ pub struct Finding {
 pub enum Detected {
     /// The verifier, after the pass.
     Verifier,
-    /// A check of a later pass.
+    /// A static check, of bisection or of a later pass.
     StaticCheck,
+    /// A pass cannot go on; nothing before it is wrong.
+    Refusal,
     /// The program faults when it runs.
     Fault,
     /// The program computes something else.
@@ -69,6 +71,7 @@ impl Detected {
         match self {
             Self::Verifier => "verifier",
             Self::StaticCheck => "static check",
+            Self::Refusal => "refusal",
             Self::Fault => "fault",
             Self::Values => "values",
         }
@@ -77,7 +80,8 @@ impl Detected {
     fn text(self) -> &'static str {
         match self {
             Self::Verifier => "the verifier refuses what it left",
-            Self::StaticCheck => "a check of a later pass refuses what it left",
+            Self::StaticCheck => "a static check refuses what it left",
+            Self::Refusal => "it cannot go on; what comes before it computes the same",
             Self::Fault => "what it left faults when it runs",
             Self::Values => "what it left computes something else",
         }
@@ -104,13 +108,12 @@ impl OpAt {
     /// The op `op` of `module`.
     #[must_use]
     pub fn of(module: &Module, op: OpId) -> Self {
-        let located = module.sources.locate(module.span(op));
         let value = module.results(op).first().and_then(|&value| module.value_name(value));
         let symbol = module.symbol_name(op).map(|name| format!("@{name}"));
         Self {
             name: module.name(op).to_string(),
             defines: value.map(|name| format!("%{name}")).or(symbol),
-            line: located.map(|(file, at)| format!("{}:{}:{}", file.name, at.line, at.column)),
+            line: file_line(&module.location(op)),
             origin: module.origin(op).map(|origin| {
                 let passes: Vec<&str> = origin.passes().iter().map(|pass| pass.as_str()).collect();
                 format!("{} through {}", origin.path(), passes.join(", "))
@@ -122,6 +125,12 @@ impl OpAt {
     #[must_use]
     pub fn named(name: &str, defines: Option<String>) -> Self {
         Self { name: name.to_owned(), defines, line: None, origin: None }
+    }
+
+    /// Whether this op is of that name; families of an op count as the op.
+    #[must_use]
+    pub fn is_a(&self, name: &str) -> bool {
+        self.name == name || (name == "exchange.copy" && self.name == "exchange.copies")
     }
 
     fn text(&self) -> String {
@@ -136,6 +145,17 @@ impl OpAt {
             let _ = write!(text, ", made for {origin}");
         }
         text
+    }
+}
+
+/// File, line and column of the first place in a location.
+fn file_line(location: &Location) -> Option<String> {
+    match location.kind() {
+        LocationKind::File { file, line, column } => Some(format!("{file}:{line}:{column}")),
+        LocationKind::Name { child, .. } => child.as_ref().and_then(file_line),
+        LocationKind::Fused { locations, .. } => locations.iter().find_map(file_line),
+        LocationKind::CallSite { callee, .. } => file_line(callee),
+        LocationKind::Unknown => None,
     }
 }
 
@@ -328,7 +348,8 @@ impl Finding {
         if self.stage == 0 {
             line("at fault", &format!("the input itself: {}", self.summary));
         } else {
-            line("at fault", &format!("pass `{}`: {}", self.pass, self.detected.text()));
+            let what = if self.pass == "package" { "the package" } else { &format!("pass `{}`", self.pass) };
+            line("at fault", &format!("{what}: {}", self.detected.text()));
             line("", &self.summary);
         }
         let parts = [

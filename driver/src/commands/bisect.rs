@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_passes::lift_package;
 use ipu_passes::manager::{Pipeline, State};
 
 use crate::bisect::bisect;
@@ -13,6 +14,7 @@ use crate::compile::CompileOptions;
 use crate::exit::{Exit, Failure};
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
+use crate::package_file::read_package;
 use crate::render::{DiagnosticFormat, emit};
 use crate::stages::Stages;
 
@@ -26,6 +28,9 @@ pub struct BisectArguments {
     file: String,
     #[command(flatten)]
     options: CompileOptions,
+    /// Compare this package, which was built from the file, with what the passes make of it.
+    #[arg(long, value_name = "X.ipuexe")]
+    package: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -41,7 +46,13 @@ pub fn run(arguments: &BisectArguments) -> Result<Exit, Failure> {
     module.make_locations_explicit();
     let (pipeline, _) = arguments.options.pipeline(&module, State::Code)?;
     let manager = arguments.options.manager_options();
-    let stages = Stages::run(module, &pipeline, &manager)?;
+    let mut stages = Stages::run(module, &pipeline, &manager)?;
+    if let Some(path) = &arguments.package {
+        let package = read_package(path, false)?;
+        let lifted = lift_package::module(&package)
+            .map_err(|error| Failure::new(Exit::Input, error.code, format!("`{path}`: {}", error.message)))?;
+        stages.add_package(lifted, package);
+    }
     if let Some(folder) = arguments.options.dump_dir() {
         dump(folder, &stages, &pipeline)?;
     }

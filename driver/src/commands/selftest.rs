@@ -5,7 +5,11 @@ use clap::{Args, ValueEnum};
 use crate::exit::Exit;
 use crate::exit::Failure;
 use crate::files::write_standard_output;
+#[cfg(feature = "mutations")]
+use crate::mutations::Attribution;
 use crate::selftest;
+#[cfg(feature = "mutations")]
+use rayon::prelude::*;
 
 /// Runs a campaign of random programs and prints what it found as one JSON object.
 #[derive(Debug, Args)]
@@ -46,10 +50,11 @@ pub fn run(arguments: &SelftestArguments) -> Result<Exit, Failure> {
 #[cfg(feature = "mutations")]
 fn mutations() -> Result<Exit, Failure> {
     let folder = std::path::Path::new("test-ir");
-    let mut all = Vec::new();
-    for mutation in ipu_passes::mutations::all() {
-        all.push(crate::mutations::attribute(mutation, folder)?.0);
-    }
+    let attribute = |&mutation: &&'static ipu_passes::mutations::Mutation| {
+        crate::mutations::attribute(mutation, folder).map(|(attribution, _)| attribution)
+    };
+    let all: Vec<Attribution> =
+        ipu_passes::mutations::all().par_iter().map(attribute).collect::<Result<_, _>>()?;
     write_standard_output(crate::mutations::table(&all).as_bytes())?;
     let right = all.iter().filter(|one| one.correct).count();
     let enough =

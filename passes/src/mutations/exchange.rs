@@ -55,7 +55,7 @@ pub(super) static MUTATIONS: &[Mutation] = &[
         "members of two multicasts exchanged",
         swapped_members,
     ),
-    wrong("wrong-loop-bound", EXPAND, "exchange.run", "a copy of one row less", |program| {
+    wrong("wrong-loop-bound", EXPAND, "mapped.convert_layout", "a copy of one row less", |program| {
         scalar(program, "copy_strided_u64", "rows", -1)
     }),
     wrong("wrong-stride", EXPAND, "exchange.run", "a copy with another distance between rows", |program| {
@@ -95,7 +95,7 @@ pub(super) static MUTATIONS: &[Mutation] = &[
     wrong(
         "dropped-receiver",
         OPTIMIZE,
-        "mapped.convert_layout",
+        "exchange.copy",
         "a multicast without its last receiver",
         dropped_receiver,
     ),
@@ -109,7 +109,7 @@ pub(super) static MUTATIONS: &[Mutation] = &[
     wrong(
         "hoisted-phase",
         OPTIMIZE,
-        "exchange.phase",
+        "exchange.copy",
         "a phase moved above the kernels that it reads from",
         hoisted_phase,
     ),
@@ -348,7 +348,7 @@ fn swap_images(moves: &mut HostMove) -> Option<()> {
 }
 
 fn compute_before_exchange(program: &mut Program) -> Option<()> {
-    let phase = program.steps.iter().position(|step| matches!(step, Step::Phase(_)))?;
+    let phase = program.steps.iter().rposition(|step| matches!(step, Step::Phase(_)))?;
     program.steps.swap(phase, phase + 1);
     Some(())
 }

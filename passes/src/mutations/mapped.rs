@@ -4,7 +4,7 @@ use ipu_device::orders::ElementOrder;
 use ipu_dialects::ipu::{AffineExpr, F143};
 use ipu_dialects::ir::{Attribute, InsertionPoint, Module, OpId, OpState, Type, ValueId};
 use ipu_dialects::mapped::layout::Layout;
-use ipu_dialects::mapped::{Cast, Gemm, Reduce, Relabel};
+use ipu_dialects::mapped::{Cast, Gemm, Relabel};
 
 use super::{Mutation, Plant};
 use crate::manager::state::main_program;
@@ -58,13 +58,6 @@ pub(super) static MUTATIONS: &[Mutation] = &[
     mapped("wrong-scale", "mapped.cast", "FP8 with another scale than declared", (SEED, SPLIT), wrong_scale),
     mapped("wrong-kernel", "mapped.gemm", "the kernel of another type", (SEED, SPLIT), wrong_kernel),
     mapped(
-        "wrong-owner",
-        "mapped.reduce",
-        "sums on other tiles than the result says",
-        (SEED, SPLIT),
-        wrong_owner,
-    ),
-    mapped(
         "swapped-names",
         "mapped.func",
         "arguments under each other's names",
@@ -108,17 +101,21 @@ fn relabel(module: &mut Module, value: ValueId, after: OpId, ty: Type) -> Option
 
 fn flat_cast(module: &mut Module) -> Option<()> {
     let cast = first::<Cast>(module)?;
-    let result = module.result(cast, 0);
-    let mut layout = layout_of(module, result)?;
+    let (input, result) = (*module.operands(cast).first()?, module.result(cast, 0));
     let true_type = module.value_type(result).clone();
-    if layout.order == (ElementOrder::AmpLeft { inner: 32 }) {
-        module.set_attribute(cast, "kernel", Attribute::symbol("cast_f16_f143_flat"));
+    let mut narrow = layout_of(module, result)?;
+    narrow.order = ElementOrder::AmpLeft { inner: 16 };
+    module.set_attribute(cast, "kernel", Attribute::symbol("cast_f16_f143_flat"));
+    module.set_value_type(result, with_layout(&true_type, narrow)?);
+    // An argument that was laid out for a flat cast is laid out as its own type wants it.
+    let block = module.entry_block(main_program(module)?, 0)?;
+    if let Some(index) = module.arguments(block).iter().position(|&argument| argument == input) {
+        let mut layout = layout_of(module, input)?;
         layout.order = ElementOrder::AmpLeft { inner: 16 };
-        module.set_value_type(result, with_layout(&true_type, layout)?);
-        return relabel(module, result, cast, true_type);
+        let ty = with_layout(module.value_type(input), layout)?;
+        set_argument(module, index, ty)?;
     }
-    layout.order = ElementOrder::AmpLeft { inner: 32 };
-    relabel(module, result, cast, with_layout(&true_type, layout)?)
+    relabel(module, result, cast, true_type)
 }
 
 fn wrong_cast_kernel(module: &mut Module) -> Option<()> {
@@ -193,16 +190,6 @@ fn wrong_scale(module: &mut Module) -> Option<()> {
 fn wrong_kernel(module: &mut Module) -> Option<()> {
     let gemm = first::<Gemm>(module)?;
     module.set_attribute(gemm, "kernel", Attribute::symbol("gemm_f16_f16"));
-    Some(())
-}
-
-fn wrong_owner(module: &mut Module) -> Option<()> {
-    let reduce = first::<Reduce>(module)?;
-    let result = module.result(reduce, 0);
-    let true_type = module.value_type(result).clone();
-    let mut layout = layout_of(module, result)?;
-    layout.tiles.expression = AffineExpr::id(0).times(&AffineExpr::constant(4)).plus(&AffineExpr::id(1));
-    module.set_value_type(result, with_layout(&true_type, layout)?);
     Some(())
 }
 

@@ -85,7 +85,7 @@ fn cut_segment(package: &mut Package) -> Option<()> {
 fn swapped_slices(package: &mut Package) -> Option<()> {
     let call = package.host_exchange.calls.iter_mut().find(|call| call.outputs.len() > 1)?;
     let [first, second, ..] = call.outputs.as_mut_slice() else { return None };
-    std::mem::swap(first, second);
+    std::mem::swap(&mut first.file_offset, &mut second.file_offset);
     Some(())
 }
 

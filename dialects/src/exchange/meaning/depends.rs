@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Machine;
 use super::steps::call;
-use super::storage::TileStore;
+use super::storage::{Storage, TileStore};
 use crate::exchange::program::{Program, Run};
 
 /// Bit patterns that spoil: a NaN of 16 and 32 bits, a NaN of FP8, and a plain other number.
@@ -36,6 +36,26 @@ impl Machine<'_> {
             (!bytes.is_empty()).then_some(Dependence { operand, bytes })
         };
         run.operands.iter().enumerate().filter_map(of_operand).collect()
+    }
+
+    /// The bytes of its first operand's buffer that `run` writes, from the state as it is; all of the operand if the call cannot
+    /// be tried.
+    #[must_use]
+    pub fn written_by(&self, run: &Run) -> Vec<Range<u32>> {
+        let Some(output) = run.operands.first() else { return Vec::new() };
+        let all = vec![output.offset..output.offset.saturating_add(output.bytes)];
+        let Some(tile) = self.place(run.tile).and_then(|at| self.tiles.get(at)) else { return all };
+        let mut store = tile.only(run.operands.iter().map(|slice| slice.buffer));
+        // An operand that is read too keeps its bytes.
+        if run.operands.iter().skip(1).any(|slice| slice.buffer == output.buffer) {
+            return all;
+        }
+        store.get_mut(output.buffer).into_iter().for_each(Storage::forget);
+        if call(self.program, &mut store, run).is_err() {
+            return all;
+        }
+        let written = store.get(output.buffer).map(Storage::written_runs).unwrap_or_default();
+        written.into_iter().map(|(start, bytes)| start..start + bytes.len() as u32).collect()
     }
 
     /// Makes one call of a compute step.

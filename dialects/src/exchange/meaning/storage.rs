@@ -29,6 +29,11 @@ impl Storage {
         Self { content: vec![0; bytes], written: vec![0; bytes.div_ceil(64)] }
     }
 
+    /// Counts every byte as unwritten.
+    pub(super) fn forget(&mut self) {
+        self.written.fill(0);
+    }
+
     pub(super) fn content(&self) -> &[u8] {
         &self.content
     }
