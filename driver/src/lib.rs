@@ -19,4 +19,5 @@ pub mod render;
 pub mod selftest;
 pub mod simulated;
 pub mod stages;
+pub mod sweep;
 pub mod trace;

@@ -8,4 +8,5 @@ pub mod doc;
 pub mod inspect;
 pub mod run;
 pub mod selftest;
+pub mod sweep;
 pub mod trace;

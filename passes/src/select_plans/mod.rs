@@ -23,6 +23,7 @@ mod prices;
 mod problem;
 mod report;
 mod search;
+mod space;
 
 #[cfg(test)]
 mod tests;
@@ -42,3 +43,4 @@ pub use prices::{
 pub use problem::{GemmProblem, OperandType, Source};
 pub use report::{FinalistRecord, finalists_table};
 pub use search::{Candidate, Search, SearchCounts, search};
+pub use space::PlanSpace;

@@ -118,16 +118,9 @@ impl SelectPlans {
     /// The options of the search, or why `ipu.tiles` is no number of tiles.
     fn plan_options(&self, module: &Module, function: OpId) -> Result<PlanOptions, String> {
         let defaults = PlanOptions::default();
-        let declared = module.attribute(function, "ipu.tiles").and_then(Attribute::as_i64);
-        let declared = declared.map(|tiles| {
-            let most = i64::from(TILE_COUNT);
-            let fits = u16::try_from(tiles).ok().filter(|tiles| (1..=TILE_COUNT).contains(tiles));
-            fits.ok_or_else(|| format!("`ipu.tiles` is {tiles}, expected 1 to {most}"))
-        });
-        let tiles = match (self.given.tiles, declared) {
-            (Some(given), _) => given,
-            (None, Some(declared)) => declared?,
-            (None, None) => defaults.tiles,
+        let tiles = match self.given.tiles {
+            Some(given) => given,
+            None => declared_tiles(module, function)?.unwrap_or(defaults.tiles),
         };
         Ok(PlanOptions {
             tiles,
@@ -138,6 +131,15 @@ impl SelectPlans {
             ..defaults
         })
     }
+}
+
+/// `ipu.tiles` of the program, or why it is no number of tiles.
+pub(super) fn declared_tiles(module: &Module, function: OpId) -> Result<Option<u16>, String> {
+    let declared = module.attribute(function, "ipu.tiles").and_then(Attribute::as_i64);
+    let Some(tiles) = declared else { return Ok(None) };
+    let most = i64::from(TILE_COUNT);
+    let fits = u16::try_from(tiles).ok().filter(|tiles| (1..=TILE_COUNT).contains(tiles));
+    fits.map(Some).ok_or_else(|| format!("`ipu.tiles` is {tiles}, expected 1 to {most}"))
 }
 
 fn report(found: &Search, context: &mut PassContext<'_>) {
@@ -172,7 +174,7 @@ fn retained(record: &FinalistRecord) {
 }
 
 /// The program and its problem, or the op that is not taken and why.
-fn read_program(module: &Module) -> Result<(GemmProgram, GemmProblem), (OpId, String)> {
+pub(super) fn read_program(module: &Module) -> Result<(GemmProgram, GemmProblem), (OpId, String)> {
     let function = main_program(module).unwrap_or_else(|| module.root());
     let block = module.entry_block(function, 0).ok_or((function, "`@main` has no body".to_owned()))?;
     let mut gemm = None;

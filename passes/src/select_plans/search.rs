@@ -116,7 +116,7 @@ pub fn search(problem: &GemmProblem, options: &PlanOptions) -> Result<Search, Pl
     Ok(Search { finalists, counts })
 }
 
-fn fits(footprint: Footprint, options: &PlanOptions) -> bool {
+pub(super) fn fits(footprint: Footprint, options: &PlanOptions) -> bool {
     // Standard buffers may also lie in interleaved memory.
     footprint.interleaved <= options.interleaved_bytes
         && footprint.total <= options.standard_bytes.saturating_add(options.interleaved_bytes)
