@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, bisect, check, compile, doc, inspect, run, selftest, sweep, trace};
+use crate::commands::{bench, bisect, check, compile, diff, doc, inspect, run, selftest, sweep, trace};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -30,6 +30,7 @@ enum Command {
     Check(check::CheckArguments),
     Bisect(bisect::BisectArguments),
     Trace(trace::TraceArguments),
+    Diff(diff::DiffArguments),
     Sweep(sweep::SweepArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Bisect(arguments) => bisect::run(arguments),
+        Command::Diff(arguments) => diff::run(arguments),
         Command::Sweep(arguments) => sweep::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),

@@ -3,6 +3,7 @@
 pub mod bisect;
 pub mod commands;
 pub mod compile;
+pub mod diff;
 pub mod execute;
 pub mod exit;
 pub mod figures;

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bisect;
 pub mod check;
 pub mod compile;
+pub mod diff;
 pub mod doc;
 pub mod inspect;
 pub mod run;
