@@ -186,9 +186,14 @@ struct Verifier<'m> {
 impl<'m> Verifier<'m> {
     fn run(&mut self) {
         let module = self.module;
+        // A rule of one op may read the op around it and those that make its operands.
+        let mut malformed = FxHashSet::default();
         for op in module.walk(module.root()) {
             self.check_kind(op);
             let well_formed = check_op(module, op, &mut self.diagnostics);
+            if !well_formed {
+                malformed.insert(op);
+            }
             self.check_operands(op);
             self.check_regions(op);
             self.check_position(op);
@@ -199,6 +204,10 @@ impl<'m> Verifier<'m> {
             }
             if module.has_trait(op, Trait::FunctionLike) {
                 self.check_signature(op);
+            }
+            let makers = module.operands(op).iter().filter_map(|&value| module.defining_op(value));
+            if module.parent_op(op).into_iter().chain(makers).any(|other| malformed.contains(&other)) {
+                continue;
             }
             if let Some(verify) = module.declaration(op).and_then(|declaration| declaration.verify) {
                 verify(module, op, &mut self.diagnostics);

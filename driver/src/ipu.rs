@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, bisect, check, compile, diff, doc, inspect, run, selftest, sweep, trace};
+use crate::commands::{
+    bench, bisect, check, compile, diff, doc, inspect, reduce, run, selftest, sweep, trace,
+};
 
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
@@ -30,6 +32,7 @@ enum Command {
     Check(check::CheckArguments),
     Bisect(bisect::BisectArguments),
     Trace(trace::TraceArguments),
+    Reduce(Box<reduce::ReduceArguments>),
     Diff(diff::DiffArguments),
     Sweep(sweep::SweepArguments),
     Inspect(inspect::InspectArguments),
@@ -48,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Bisect(arguments) => bisect::run(arguments),
+        Command::Reduce(arguments) => reduce::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Sweep(arguments) => sweep::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),

@@ -16,6 +16,7 @@ pub mod log;
 pub mod mutations;
 pub mod opt;
 pub mod package_file;
+pub mod reduce;
 pub mod render;
 pub mod selftest;
 pub mod simulated;

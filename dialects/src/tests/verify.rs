@@ -77,6 +77,12 @@ fn a_value_of_one_branch_does_not_reach_another() {
 }
 
 #[test]
+fn an_op_in_a_malformed_one_is_not_asked_for_more() {
+    let found = faults("\"graph.func\"() ({\n  graph.return\n}) {sym_name = \"f\"} : () -> ()");
+    assert!(found.contains("function_type"), "{found}");
+}
+
+#[test]
 fn functions_agree_with_their_bodies() {
     insta::assert_snapshot!(faults("graph.func @f(%a: tensor<2x3xf16>) -> tensor<2x2xf16> {\n  %c = graph.gemm %a, %a multiply(f16) accumulate(i8) : tensor<2x3xf16>, tensor<2x3xf16> -> tensor<2x2xf16>\n  graph.return %a : tensor<2x3xf16>\n}"), @r##"
         t.ir:2:3: error[V0401]: `accumulate` must be a float type, not `i8`
