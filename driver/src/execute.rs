@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use ipu_device::package::{Binding, Package};
-use ipu_device::runtime::DeviceLock;
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::meaning::{Timing, run_program};
@@ -20,7 +19,7 @@ use ipu_passes::emit_tile_code;
 use rustc_hash::FxHashMap;
 
 use crate::exit::{DriverCode, Exit, Failure};
-use crate::simulated::{DeviceCounts, run_once};
+use crate::simulated::{DeviceCounts, DeviceUse, run_once};
 
 /// What a run at one level gave.
 #[derive(Debug)]
@@ -45,8 +44,8 @@ impl Execution {
     }
 }
 
-/// Runs `case`, which was read from `module`, at its own level and compares with `reference`. `lock` is held while a device
-/// is used.
+/// Runs `case`, which was read from `module`, at its own level and compares with `reference`; `device` says how
+/// a device is used, if one is.
 ///
 /// # Errors
 /// The program faults.
@@ -54,7 +53,7 @@ pub fn execute(
     module: &Module,
     case: &Case,
     reference: &[TensorData],
-    lock: Option<DeviceLock>,
+    device: DeviceUse,
 ) -> Result<Execution, Failure> {
     let (how, results) = match case.level {
         Level::Exchange => run_exchange(module, case)?,
@@ -62,14 +61,14 @@ pub fn execute(
         Level::Mapped => ("storage of every shard", run_meaning(module, case)?),
         Level::Tile => {
             let package = package_of(module, case)?;
-            return execute_package(module, case, &package, reference, lock);
+            return execute_package(module, case, &package, reference, device);
         }
     };
     let verdicts = case.verdicts(reference, &results);
     Ok(Execution { level: case.level, how, results, verdicts, device: None })
 }
 
-/// Runs `package`, which was built from the tile program of `module`, on the simulated device, under `lock`.
+/// Runs `package`, which was built from the tile program of `module`, on the simulated device, used as `device` says.
 ///
 /// # Errors
 /// A fault of the program, at the program.
@@ -78,12 +77,12 @@ pub fn execute_package(
     case: &Case,
     package: &Package,
     reference: &[TensorData],
-    lock: Option<DeviceLock>,
+    device: DeviceUse,
 ) -> Result<Execution, Failure> {
     let misfit = |error: MappedError| failure(Exit::Input, error.at(module.span(case.entry)), module);
     let images = argument_images(case).map_err(misfit)?;
     let bytes = |_, binding: &Binding| images.get(binding.name.as_str()).cloned().unwrap_or_default();
-    let run = run_once(package, lock, &bytes).map_err(|error| {
+    let run = run_once(package, device, &bytes).map_err(|error| {
         let (exit, code) = if error.is_program_fault() {
             (Exit::No, DriverCode::Fault)
         } else {

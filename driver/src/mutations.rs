@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ipu_dialects::ir::Module;
 use ipu_dialects::spelling::nearest;
-use ipu_passes::manager::{ManagerOptions, State, registry};
+use ipu_passes::manager::{ManagerOptions, Pipeline, State, registry};
 use ipu_passes::mutations::{self, Mutation};
 use serde::Serialize;
 
@@ -59,6 +60,18 @@ pub struct Attribution {
     pub elapsed: Duration,
 }
 
+/// The passes that compile `module`, which was read from the file of `mutation`, to the state `last`, with the plan that it needs.
+#[must_use]
+pub fn pipeline(mutation: &Mutation, module: &Module, last: State) -> Pipeline {
+    let mut pipeline = registry::default_pipeline(module, last);
+    if let Some(plan) = mutation.plan {
+        for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
+            entry.options.insert("plan".to_owned(), plan.to_owned());
+        }
+    }
+    pipeline
+}
+
 /// Plants `mutation`, compiles its file below `folder`, and bisects.
 ///
 /// # Errors
@@ -70,12 +83,7 @@ pub fn attribute(
     let started = Instant::now();
     let (mut module, _) = load(&folder.join(mutation.case).to_string_lossy(), LoadOptions::default())?;
     module.make_locations_explicit();
-    let mut pipeline = registry::default_pipeline(&module, State::Code);
-    if let Some(plan) = mutation.plan {
-        for entry in pipeline.entries.iter_mut().filter(|entry| entry.name == "select-plans") {
-            entry.options.insert("plan".to_owned(), plan.to_owned());
-        }
-    }
+    let pipeline = pipeline(mutation, &module, State::Code);
     let options = ManagerOptions { mutation: Some(mutation), ..ManagerOptions::default() };
     let stages = Stages::run(module, &pipeline, &options)?;
     let finding = bisect(&stages, &options);

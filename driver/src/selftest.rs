@@ -15,6 +15,7 @@ use crate::execute::{execute, execute_package};
 use crate::exit::{Exit, Failure};
 use crate::load::{LoadOptions, load_text};
 use crate::opt::{exit_of, resolve_text};
+use crate::simulated::DeviceUse;
 
 /// What a campaign found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -121,12 +122,12 @@ fn check(text: &str, choice: &str) -> Result<Outcome, String> {
         None => return Ok(Outcome::Refused),
     }
     let mapped = Case::read(&module, &NoResources).map_err(|finding| finding.message)?;
-    let above = execute(&module, &mapped, &reference, None).map_err(said)?;
+    let above = execute(&module, &mapped, &reference, DeviceUse::default()).map_err(said)?;
     let pipeline = registry::default_pipeline(&module, State::Code).to_string();
     let Some(artifacts) = passes(&mut module, &pipeline)? else { return Ok(Outcome::Refused) };
     let package = artifacts.package.ok_or("the pipeline made no package")?;
     let case = Case::read(&module, &NoResources).map_err(|finding| finding.message)?;
-    let below = execute_package(&module, &case, &package, &reference, None).map_err(said)?;
+    let below = execute_package(&module, &case, &package, &reference, DeviceUse::default()).map_err(said)?;
     let digests = |results: &[ipu_dialects::tensor_data::TensorData]| -> Vec<String> {
         results.iter().map(ipu_dialects::tensor_data::TensorData::sha256).collect()
     };

@@ -1,5 +1,6 @@
 //! A package on the simulated device: through the runtime's own protocol, from open to the end of the program.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipu_device::host_exchange::batches::{INITIALIZE, RUN};
@@ -7,7 +8,8 @@ use ipu_device::package::{Binding, BindingKind, Package};
 use ipu_device::runtime::{
     BootProgram, Configuration, Device, DeviceLock, RunInputs, RuntimeError, SimulatedTransport, run_package,
 };
-use ipu_device::simulator::{Simulator, SimulatorOptions, Statistics};
+use ipu_device::simulator::{Simulator, SimulatorOptions, Statistics, Storage, StorageMap};
+use ipu_passes::build_package::{Record, StorageRecord};
 
 /// What a run gave.
 #[derive(Debug)]
@@ -51,16 +53,31 @@ impl DeviceCounts {
     }
 }
 
+/// How a device is used.
+#[derive(Debug)]
+pub struct DeviceUse {
+    /// Held until the device is closed.
+    pub lock: Option<DeviceLock>,
+    /// Whether accesses are held to the buffers that the package says it has, and to their lifetimes.
+    pub sanitize: bool,
+}
+
+impl Default for DeviceUse {
+    fn default() -> Self {
+        Self { lock: None, sanitize: true }
+    }
+}
+
 /// Runs `package` once. `image` gives the bytes of the binding of that kind and name, as long as the binding is.
 ///
 /// # Errors
 /// The device's own: no configuration, a fault of the program, a broken protocol.
 pub fn run_once(
     package: &Package,
-    lock: Option<DeviceLock>,
+    device: DeviceUse,
     image: &dyn Fn(BindingKind, &Binding) -> Vec<u8>,
 ) -> Result<DeviceRun, RuntimeError> {
-    run_with(package, lock, SimulatorOptions::default(), image)?.0
+    run_with(package, device, SimulatorOptions::default(), image)?.0
 }
 
 /// Runs `package` once with every word that exchanges write and the memory before each phase kept, and gives the device as
@@ -74,12 +91,12 @@ pub fn run_observed(
 ) -> Result<(Result<DeviceRun, RuntimeError>, Simulator), RuntimeError> {
     let options =
         SimulatorOptions { record_writes: true, record_memory: true, ..SimulatorOptions::default() };
-    run_with(package, None, options, image)
+    run_with(package, DeviceUse::default(), options, image)
 }
 
 fn run_with(
     package: &Package,
-    lock: Option<DeviceLock>,
+    DeviceUse { lock, sanitize }: DeviceUse,
     options: SimulatorOptions,
     image: &dyn Fn(BindingKind, &Binding) -> Vec<u8>,
 ) -> Result<(Result<DeviceRun, RuntimeError>, Simulator), RuntimeError> {
@@ -89,7 +106,10 @@ fn run_with(
     let weights = bytes(BindingKind::Weight, &package.weights);
     let inputs = bytes(BindingKind::Input, &package.inputs);
     let started = Instant::now();
-    let simulator = Simulator::for_package(options, package);
+    let mut simulator = Simulator::for_package(options, package);
+    if sanitize {
+        simulator.sanitize(storage_of(package));
+    }
     let mut device = Device::open(lock, || Ok(SimulatedTransport::new(simulator)))?;
     let configuration = Configuration::c600()?;
     let given = RunInputs { weights: &weights, invocations: &[&inputs] };
@@ -101,6 +121,20 @@ fn run_with(
         elapsed: started.elapsed(),
     });
     Ok((run, simulator))
+}
+
+/// Where the buffers of a package are, as its footer says.
+fn storage_of(package: &Package) -> StorageMap {
+    let mut map = StorageMap::default();
+    let record = package.footer.as_ref().map(Record::read).unwrap_or_default();
+    for storage in record.storage.iter().map(StorageRecord::storage) {
+        let name: Arc<str> = storage.buffer.into();
+        for tile in storage.tiles {
+            let (name, live) = (Arc::clone(&name), storage.live.clone());
+            map.add(tile.physical(), Storage { name, address: storage.address, size: storage.size, live });
+        }
+    }
+    map
 }
 
 /// The image of each output of a call that gave `whole`.

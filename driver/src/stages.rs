@@ -18,6 +18,7 @@ use ipu_passes::manager::{
 use crate::commands::run::read_case;
 use crate::execute::{Execution, execute, execute_package, failure};
 use crate::exit::{Exit, Failure};
+use crate::simulated::DeviceUse;
 
 /// What one pass left.
 #[derive(Debug)]
@@ -169,8 +170,8 @@ impl Stages {
     fn execute(&self, module: &Module, package: Option<&Package>) -> Result<Execution, Failure> {
         let case = read_case(module)?;
         match package {
-            Some(package) => execute_package(module, &case, package, &self.reference, None),
-            None => execute(module, &case, &self.reference, None),
+            Some(package) => execute_package(module, &case, package, &self.reference, DeviceUse::default()),
+            None => execute(module, &case, &self.reference, DeviceUse::default()),
         }
     }
 

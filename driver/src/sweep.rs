@@ -18,6 +18,7 @@ use crate::commands::run::read_case;
 use crate::execute::{execute, execute_package, failure};
 use crate::exit::{Exit, Failure};
 use crate::opt::resolve_text;
+use crate::simulated::DeviceUse;
 
 /// Which plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +190,7 @@ fn compile_and_run(
         return Err((Ending::Fails, findings.render(&module.sources)));
     }
     let case = read_case(module).map_err(failed)?;
-    let above = execute(module, &case, reference, None).map_err(failed)?;
+    let above = execute(module, &case, reference, DeviceUse::default()).map_err(failed)?;
     let pipeline = registry::default_pipeline(module, State::Code).to_string();
     let (_, resolved) = resolve_text("<sweep>", &pipeline).map_err(failed)?;
     let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent);
@@ -202,7 +203,7 @@ fn compile_and_run(
     }
     let package = run.artifacts.package.ok_or((Ending::Fails, "the pipeline made no package".to_owned()))?;
     let case = read_case(module).map_err(failed)?;
-    let below = execute_package(module, &case, &package, reference, None).map_err(failed)?;
+    let below = execute_package(module, &case, &package, reference, DeviceUse::default()).map_err(failed)?;
     outcome.sha256 = below.results.iter().map(TensorData::sha256).collect();
     outcome.simulated_cycles = below.device.as_ref().map(|(counts, _)| counts.body);
     outcome.mismatches = below.verdicts.iter().map(|result| result.verdict.mismatches as u64).sum();

@@ -24,6 +24,8 @@ pub(crate) struct Class {
     pub(crate) members: Vec<PhysicalTile>,
     pub(crate) core: Core,
     pub(crate) memory: TileMemory,
+    /// Writable data of the image: first byte and the first behind it.
+    pub(crate) writable: Arc<[(u32, u32)]>,
     pub(crate) fault: Option<Fault>,
 }
 
@@ -135,6 +137,13 @@ impl ImageGroup {
         }
         Ok(memory)
     }
+
+    /// Segments that are written while the program runs.
+    fn writable(&self) -> Arc<[(u32, u32)]> {
+        let segments = self.segments.iter().flat_map(|segments| segments.iter());
+        let data = segments.filter(|segment| segment.flags.is_writable());
+        data.map(|segment| (segment.address.0, segment.address.0.saturating_add(segment.size.0))).collect()
+    }
 }
 
 impl Images {
@@ -170,7 +179,8 @@ impl Images {
         for (group, members) in self.groups.iter().zip(members).filter(|(_, members)| !members.is_empty()) {
             let mut memory = group.memory()?;
             memory.share_pages(&mut pool);
-            all.push(Class { members, core: Core::at_start(), memory, fault: None });
+            let writable = group.writable();
+            all.push(Class { members, core: Core::at_start(), memory, writable, fault: None });
         }
         Ok(Classes::new(all))
     }

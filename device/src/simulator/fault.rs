@@ -67,6 +67,8 @@ crate::coded_enum! {
         HostMemory = "D0426", "host packet outside the attached pages",
         /// An image cannot be loaded or the machine is in the wrong state.
         Machine = "D0427", "machine in the wrong state",
+        /// A byte was written that is in no buffer that is live.
+        StrayWrite = "D0428", "write outside of every live buffer",
     }
 }
 
@@ -129,6 +131,7 @@ impl Fault {
             MemoryError::Misaligned(address) => {
                 (FaultCode::Misaligned, address, "is not a multiple of its size")
             }
+            MemoryError::Stray(address) => (FaultCode::StrayWrite, address, "is written"),
         };
         let element = Element::of(address).map(|element| format!(" ({element})")).unwrap_or_default();
         Self::on(tile, code, format!("{what}: address {address}{element} {text}")).at_address(address)

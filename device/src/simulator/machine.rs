@@ -17,6 +17,7 @@ use super::memory::MemoryError;
 use super::routines::KernelSymbols;
 use super::settle::{self, PhaseStatistics};
 use super::snapshot::Snapshot;
+use super::storage::StorageMap;
 use super::supervisor::{Environment, Supervisor};
 use super::sync::{self, Barrier};
 use super::transfer::ExchangeWrite;
@@ -94,6 +95,9 @@ pub struct Simulator {
     syncs: u32,
     host_syncs: Vec<SyncTime>,
     host_bytes: u64,
+    storage: StorageMap,
+    /// Exchange phases begun.
+    phase: u32,
 }
 
 impl Simulator {
@@ -114,6 +118,8 @@ impl Simulator {
             syncs: 0,
             host_syncs: Vec::new(),
             host_bytes: 0,
+            storage: StorageMap::default(),
+            phase: 0,
         }
     }
 
@@ -133,6 +139,12 @@ impl Simulator {
     /// the tile is loaded, with the same `Arc` for tiles with equal segments.
     pub fn declare_segments(&mut self, tile: PhysicalTile, segments: Arc<[Segment]>) {
         self.images.declare(tile, segments);
+    }
+
+    /// Says where the buffers are. From then on what is written outside of them, or read of them after their lifetimes, is a
+    /// fault. Call it before the start.
+    pub fn sanitize(&mut self, storage: StorageMap) {
+        self.storage = storage;
     }
 
     /// The fault that ended the run.
@@ -254,6 +266,13 @@ impl Simulator {
         }
         let (arrival, release) = sync::pass(&mut self.classes, zone, GLOBAL_SYNC_CYCLES);
         self.syncs += 1;
+        // Start-up has an internal sync of its own, before its host sync.
+        if zone == Zone::Internal && !self.host_syncs.is_empty() {
+            self.phase += 1;
+            if !self.storage.is_empty() {
+                self.storage.enter(self.phase, &mut self.classes);
+            }
+        }
         if zone.needs_host() {
             self.host_syncs.push(SyncTime { arrival: Cycles(arrival), release: Cycles(release) });
         }
@@ -294,6 +313,10 @@ impl Machine for Simulator {
             return Err(Fault::of_machine(FaultCode::Machine, message).into());
         }
         self.classes = self.images.classes()?;
+        if !self.storage.is_empty() {
+            self.storage.separate(&mut self.classes);
+            self.storage.enter(self.phase, &mut self.classes);
+        }
         self.started = true;
         Ok(())
     }
@@ -309,6 +332,7 @@ impl Machine for Simulator {
             return Ok(MachineState::AtHostSync);
         }
         self.advance_to_rest(host).map_err(|fault| {
+            let fault = self.storage.explain(fault, self.phase);
             self.fault = Some(fault.clone());
             fault.into()
         })

@@ -28,6 +28,51 @@ pub enum MemoryError {
     Unwritten(Address),
     /// The address is not a multiple of the access size.
     Misaligned(Address),
+    /// The byte may not be written: it is in no buffer that is live.
+    Stray(Address),
+}
+
+impl MemoryError {
+    /// The first byte concerned.
+    pub(crate) fn address(self) -> Address {
+        match self {
+            Self::Unmapped(address)
+            | Self::Unwritten(address)
+            | Self::Misaligned(address)
+            | Self::Stray(address) => address,
+        }
+    }
+}
+
+/// Ranges that may be written, apart from each other and in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Writable(Arc<[(u32, u32)]>);
+
+impl Writable {
+    /// The union of `ranges`, each with its first byte and the first behind it.
+    pub(crate) fn of(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        for (start, end) in ranges {
+            match merged.last_mut().filter(|last| last.1 >= start) {
+                Some(last) => last.1 = last.1.max(end),
+                None => merged.push((start, end)),
+            }
+        }
+        Self(merged.into())
+    }
+
+    /// The first byte of `start..end` outside.
+    fn first_outside(&self, start: u32, end: u32) -> Option<u32> {
+        let at = self.0.partition_point(|&(_, end)| end <= start);
+        match self.0.get(at) {
+            Some(&(first, _)) if first > start => Some(start),
+            Some(&(_, last)) if last >= end => None,
+            Some(&(_, last)) => Some(last),
+            None => Some(start),
+        }
+        .filter(|_| start < end)
+    }
 }
 
 #[derive(Clone)]
@@ -47,6 +92,13 @@ impl Page {
         let mut page = Self { data: [0; PAGE], written: [u64::MAX; PAGE / 64] };
         page.data.copy_from_slice(bytes);
         page
+    }
+
+    fn unmark(&mut self, start: usize, end: usize) {
+        for (index, mask) in masks(start, end) {
+            self.written[index] &= !mask;
+        }
+        self.data[start..end].fill(POISON);
     }
 
     fn mark(&mut self, start: usize, end: usize) {
@@ -84,11 +136,13 @@ pub(crate) struct PagePool(FxHashMap<u64, Vec<Arc<Page>>>);
 #[derive(Clone)]
 pub struct TileMemory {
     pages: Vec<Option<Arc<Page>>>,
+    /// What may be written; everything if nothing is said.
+    writable: Option<Writable>,
 }
 
 impl Default for TileMemory {
     fn default() -> Self {
-        Self { pages: vec![None; PAGES] }
+        Self { pages: vec![None; PAGES], writable: None }
     }
 }
 
@@ -198,12 +252,36 @@ impl TileMemory {
         }
     }
 
+    /// From now on only `writable` may be written.
+    pub(crate) fn restrict(&mut self, writable: Writable) {
+        self.writable = Some(writable);
+    }
+
+    /// Makes a range of tile memory count as never written; what lies outside is left alone.
+    pub(crate) fn forget(&mut self, address: Address, length: Bytes) {
+        if Self::check(address, length.0 as usize).is_err() {
+            return;
+        }
+        for (page, start, end, _) in pieces(address.0, length.0 as usize) {
+            if let Some(page) = &mut self.pages[page] {
+                Arc::make_mut(page).unmark(start, end);
+            }
+        }
+    }
+
+    fn check_write(&self, address: Address, length: usize) -> Result<(), MemoryError> {
+        Self::check(address, length)?;
+        let end = address.0 + length as u32;
+        let stray = self.writable.as_ref().and_then(|writable| writable.first_outside(address.0, end));
+        stray.map_or(Ok(()), |byte| Err(MemoryError::Stray(Address(byte))))
+    }
+
     /// Stores `bytes` at `address`.
     ///
     /// # Errors
-    /// A byte outside tile memory; nothing is stored then.
+    /// A byte outside tile memory, or one that may not be written; nothing is stored then.
     pub fn write(&mut self, address: Address, bytes: &[u8]) -> Result<(), MemoryError> {
-        Self::check(address, bytes.len())?;
+        self.check_write(address, bytes.len())?;
         for (page, start, end, offset) in pieces(address.0, bytes.len()) {
             let from = &bytes[offset..offset + end - start];
             if from.len() == PAGE && self.pages[page].is_none() {
@@ -220,7 +298,7 @@ impl TileMemory {
     /// Stores a word.
     ///
     /// # Errors
-    /// A misaligned address or one outside tile memory.
+    /// A misaligned address, one outside tile memory, or one that may not be written.
     pub fn write_word(&mut self, address: Address, word: u32) -> Result<(), MemoryError> {
         if !address.is_aligned(Bytes(4)) {
             return Err(MemoryError::Misaligned(address));
@@ -231,9 +309,9 @@ impl TileMemory {
     /// Stores zeros over a range.
     ///
     /// # Errors
-    /// A byte outside tile memory; nothing is stored then.
+    /// A byte outside tile memory, or one that may not be written; nothing is stored then.
     pub fn fill_zero(&mut self, address: Address, length: Bytes) -> Result<(), MemoryError> {
-        Self::check(address, length.0 as usize)?;
+        self.check_write(address, length.0 as usize)?;
         for (page, start, end, _) in pieces(address.0, length.0 as usize) {
             if end - start == PAGE {
                 self.pages[page] = Some(Arc::clone(&ZERO_PAGE));
@@ -308,6 +386,23 @@ mod tests {
         let mut ahead = [0; 8];
         memory.read_ahead(Address(MEMORY_END.0 - 4), &mut ahead);
         assert_eq!(ahead, [0, 0, 0, 0, POISON, POISON, POISON, POISON]);
+    }
+
+    #[test]
+    fn only_what_may_be_written_is_and_what_is_forgotten_reads_as_unwritten() {
+        let mut memory = TileMemory::new();
+        let base = 0x60000;
+        memory.write(Address(base), &[1; 16]).unwrap();
+        memory.restrict(Writable::of(vec![(base + 8, base + 12), (base, base + 8), (base + 20, base + 24)]));
+        memory.write(Address(base), &[2; 12]).unwrap();
+        let stray = |at: u32| Err(MemoryError::Stray(Address(at)));
+        assert_eq!(memory.write(Address(base + 8), &[3; 8]), stray(base + 12));
+        assert_eq!(memory.write_word(Address(base + 16), 3), stray(base + 16));
+        assert_eq!(memory.write_word(Address(base + 24), 3), stray(base + 24));
+        memory.write_word(Address(base + 20), 3).unwrap();
+        memory.forget(Address(base + 4), Bytes(4));
+        assert_eq!(memory.word(Address(base + 4)), Err(MemoryError::Unwritten(Address(base + 4))));
+        assert_eq!(memory.word(Address(base + 8)), Ok(0x0202_0202));
     }
 
     #[test]

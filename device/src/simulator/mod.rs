@@ -6,6 +6,7 @@
 //! - `exchange_unit`, `timeline`: exchange instructions turned into timed facts;
 //! - `fabric`, `banks`, `transfer`: what arrives where and when, what clashes, and the moving of words;
 //! - [`Snapshot`]: memory at a moment;
+//! - [`StorageMap`]: which bytes belong to which buffer and when, and what may therefore be written and read;
 //! - `sync`, `classes`, `settle`, `host`: barriers, like tiles, and the order in which all this happens.
 //!
 //! Between two global syncs tiles do not influence each other but through the exchange, so each runs until it needs
@@ -28,6 +29,7 @@ mod phase;
 mod routines;
 mod settle;
 mod snapshot;
+mod storage;
 mod supervisor;
 mod sync;
 mod timeline;
@@ -41,5 +43,6 @@ pub use phase::{PhaseOptions, PhaseOutcome, PhaseTile, run_phase};
 pub use routines::KernelSymbols;
 pub use settle::PhaseStatistics;
 pub use snapshot::Snapshot;
+pub use storage::{Storage, StorageMap};
 pub use timeline::ExchangeRegisters;
 pub use transfer::ExchangeWrite;

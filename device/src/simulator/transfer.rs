@@ -80,8 +80,7 @@ pub(crate) fn run(
 
 fn send_fault(participants: &[Participant<'_>], delivery: &Delivery, error: MemoryError) -> Fault {
     let tile = participants[delivery.sender as usize].tile;
-    let (MemoryError::Unmapped(address) | MemoryError::Unwritten(address) | MemoryError::Misaligned(address)) =
-        error;
+    let address = error.address();
     let item = i64::from(address.0.wrapping_sub(delivery.from) / delivery.item_bytes);
     let to = tile_name(participants[delivery.receiver as usize].tile);
     if let MemoryError::Unwritten(_) = error {
@@ -94,10 +93,14 @@ fn send_fault(participants: &[Participant<'_>], delivery: &Delivery, error: Memo
 
 fn write_fault(participants: &[Participant<'_>], delivery: &Delivery, error: MemoryError) -> Fault {
     let tile = participants[delivery.receiver as usize].tile;
-    let (MemoryError::Unmapped(address) | MemoryError::Unwritten(address) | MemoryError::Misaligned(address)) =
-        error;
+    let address = error.address();
     let item = i64::from(address.0.wrapping_sub(delivery.to) / delivery.item_bytes);
-    bad_pointer(tile, participants[delivery.sender as usize].tile, address, delivery.written + item)
+    let sender = participants[delivery.sender as usize].tile;
+    if let MemoryError::Stray(_) = error {
+        let what = format!("a word of {}", tile_name(sender));
+        return Fault::memory(tile, error, &what).at_event(delivery.written + item);
+    }
+    bad_pointer(tile, sender, address, delivery.written + item)
 }
 
 /// Writes the words that lie inside tile memory.

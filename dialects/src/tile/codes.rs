@@ -31,5 +31,7 @@ ipu_device::coded_enum! {
         BadStep = "V0322", "step that the image cannot do",
         /// A symbol that stands for two things.
         AmbiguousSymbol = "V0323", "symbol that stands for two things",
+        /// Storage outside of tile memory, or a lifetime that ends before it begins.
+        BadStorage = "V0324", "storage that cannot be",
     }
 }

@@ -3,6 +3,8 @@
 //! Rules kept here: what a piece of plain data was made for gives its op place and origin; like instructions share one
 //! attribute, so a program of many tiles stays small; reading back what was emitted gives the same program.
 
+use std::ops::RangeInclusive;
+
 use ipu_device::package::HostSlice;
 use ipu_device::{Address, LogicalTile};
 use rustc_hash::FxHashMap;
@@ -11,10 +13,11 @@ use smallvec::{SmallVec, smallvec};
 use super::instructions::{self, OPERANDS};
 use super::ops::{
     BindingOp, CallKernelOp, CodeOp, DataOp, ExchangeHostOp, ExchangeOp, HostCallOp, HostPagesOp, ImageOp,
-    KernelOp, ProgramOp, RepeatOp, RowOp, StepsOp, WordOp,
+    KernelOp, ProgramOp, RepeatOp, RowOp, StepsOp, StorageOp, WordOp,
 };
 use super::program::{
-    Binding, Body, Code, Data, Image, KernelCode, KernelImage, Line, Section, Step, StepKind, TileProgram,
+    Binding, Body, Code, Data, Image, KernelCode, KernelImage, Line, Section, Step, StepKind, Storage,
+    TileProgram,
 };
 use super::slices::SliceFamily;
 use crate::declaration::Op;
@@ -99,6 +102,9 @@ impl Emitter<'_> {
         for kernel in &program.kernels {
             self.kernel(body, kernel);
         }
+        for storage in &program.storage {
+            self.storage(body, storage);
+        }
         for section in &program.common {
             self.section(body, section);
         }
@@ -154,6 +160,19 @@ impl Emitter<'_> {
         };
         let tiles = kernel.tiles.as_deref().and_then(tile_set);
         self.build(body, kernel.source, state.maybe_attribute("tiles", tiles));
+    }
+
+    fn storage(&mut self, body: BlockId, storage: &Storage) {
+        let phase =
+            |end: fn(&RangeInclusive<u32>) -> &u32| storage.live.as_ref().map(|live| number(*end(live)));
+        let state = StorageOp::state()
+            .attribute("buffer", Attribute::string(&storage.buffer))
+            .attribute("address", hexadecimal(storage.address.0))
+            .attribute("size", number(storage.size.0))
+            .maybe_attribute("first", phase(RangeInclusive::start))
+            .maybe_attribute("last", phase(RangeInclusive::end))
+            .maybe_attribute("tiles", tile_set(&storage.tiles));
+        self.build(body, storage.source, state);
     }
 
     fn image(&mut self, body: BlockId, image: &Image) {

@@ -25,7 +25,7 @@ pub use codes::TileCode;
 pub use operands::{OperandText, Operands};
 pub use program::{
     Binding, Body, Code, Data, HostPart, Image, KernelCode, KernelImage, Line, Section, Slice, Step,
-    StepKind, TileProgram,
+    StepKind, Storage, TileProgram,
 };
 pub use slices::{SliceAddresses, SliceFamily};
 pub use syntax::{FlagsWord, HexNumber, HexWords};
@@ -34,12 +34,13 @@ use crate::declaration::{Dialect, Op, OpDeclaration, ValueDeclaration};
 use crate::ir::Attribute;
 
 /// Ops around instructions, in the order of the reference.
-const OPS: [&OpDeclaration; 15] = [
+const OPS: [&OpDeclaration; 16] = [
     ops::ProgramOp::DECLARATION,
     ops::BindingOp::DECLARATION,
     ops::HostPagesOp::DECLARATION,
     ops::HostCallOp::DECLARATION,
     ops::KernelOp::DECLARATION,
+    ops::StorageOp::DECLARATION,
     ops::ImageOp::DECLARATION,
     ops::RowOp::DECLARATION,
     ops::CodeOp::DECLARATION,

@@ -74,6 +74,18 @@ crate::operations! {
         verify(verify::inside)
     }
 
+    /// Bytes of a buffer on a set of tiles, `live` from the sync that opens one exchange phase to the end of another: phases count
+    /// from 1, 0 is the time before the first; without `live` they matter always. A program may leave storage out; where it
+    /// says it, a simulator refuses writes outside of live buffers and forgets what died.
+    StorageOp = "tile.storage", "where a buffer lives" {
+        attributes {
+            buffer: Text, address: HexNumber, size: Integer, first: Maybe<Integer>, last: Maybe<Integer>,
+            tiles: WithNotation<TileSet>
+        }
+        format "$buffer `at` $address `size` $size (`live` $first `to` $last^)? `on` $tiles attr-dict"
+        verify(verify::inside)
+    }
+
     /// What a set of logical tiles has in its memory. Tiles with equal contents share an image. `physical` is the hardware's id
     /// of a single tile, for people; it is checked.
     ImageOp = "tile.image", "the memory of tiles" {

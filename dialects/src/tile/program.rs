@@ -6,7 +6,7 @@
 //! were made for.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use ipu_device::host_exchange::{HostPlan, HostPlanError, plan_host_exchange};
@@ -39,6 +39,8 @@ pub struct TileProgram {
     pub host: Option<HostExchange>,
     /// Kernels, at the same address on every tile that has them.
     pub kernels: Vec<KernelImage>,
+    /// Buffers; a program may say nothing of them.
+    pub storage: Vec<Storage>,
     /// Sections that every image has.
     pub common: Vec<Section>,
     /// Images; every tile has one.
@@ -121,6 +123,24 @@ impl KernelImage {
             KernelCode::Words(words) => word_bytes(words.len()),
         }
     }
+}
+
+/// Bytes of a buffer, at one address on a set of tiles.
+#[derive(Debug, Clone)]
+pub struct Storage {
+    /// What it was made for.
+    pub source: Option<OpId>,
+    /// The buffer.
+    pub buffer: String,
+    /// First byte.
+    pub address: Address,
+    /// Length.
+    pub size: Bytes,
+    /// Exchange phases, counted from 1, from whose sync to whose end the bytes matter; 0 is the time before the first. `None` is
+    /// always.
+    pub live: Option<RangeInclusive<u32>>,
+    /// Tiles.
+    pub tiles: Vec<LogicalTile>,
 }
 
 /// What the tiles of a set have in their memory, and what they do.
@@ -390,6 +410,7 @@ impl TileProgram {
             bindings: Vec::new(),
             host: None,
             kernels: Vec::new(),
+            storage: Vec::new(),
             common: Vec::new(),
             images: Vec::new(),
         }

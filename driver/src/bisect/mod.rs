@@ -36,6 +36,7 @@ use ipu_passes::manager::{ManagerOptions, PipelineEntry, RunFailure, State};
 use crate::commands::run::read_case;
 use crate::execute::{execute, package_of, timed};
 use crate::exit::Failure;
+use crate::simulated::DeviceUse;
 use crate::stages::{Outcome, Stage, Stages};
 use device::Lowered;
 use exchange::Executed;
@@ -205,7 +206,7 @@ impl<'s> Bisection<'s> {
     fn faulted(&self, index: usize, stage: &Stage, failure: &Failure) -> Finding {
         let again = reread(&stage.module).and_then(|module| {
             let failure = read_case(&module)
-                .and_then(|case| execute(&module, &case, &self.stages.reference, None))
+                .and_then(|case| execute(&module, &case, &self.stages.reference, DeviceUse::default()))
                 .err()?;
             let found = first_error(&failure.diagnostics)?.clone();
             let op = op_at(&module, &found);

@@ -22,7 +22,7 @@ use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
 use crate::package_file::{is_package, read_package};
 use crate::render::{DiagnosticFormat, emit};
-use crate::simulated::DeviceCounts;
+use crate::simulated::{DeviceCounts, DeviceUse};
 
 /// Runs a file and checks it against its reference.
 #[derive(Debug, Args)]
@@ -37,6 +37,9 @@ pub struct RunArguments {
     /// Hold this lock file while the device is used; wait if another run has it.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
+    /// Hold the device's accesses to buffers and their lifetimes, where the program says them.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    sanitize: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -125,7 +128,7 @@ fn run_package(arguments: &RunArguments) -> Result<Exit, Failure> {
 }
 
 /// The case of a module, with data from files beside the working folder.
-pub(crate) fn read_case(module: &Module) -> Result<Case, Failure> {
+pub fn read_case(module: &Module) -> Result<Case, Failure> {
     Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
 }
 
@@ -133,6 +136,7 @@ pub(crate) fn read_case(module: &Module) -> Result<Case, Failure> {
 struct Report {
     json: bool,
     lock: Option<PathBuf>,
+    sanitize: bool,
     started: Instant,
     text: String,
     object: Map<String, Value>,
@@ -146,6 +150,7 @@ impl Report {
         let mut report = Self {
             json: arguments.json,
             lock: arguments.lock.clone(),
+            sanitize: arguments.sanitize,
             started: Instant::now(),
             text: String::new(),
             object: Map::new(),
@@ -199,9 +204,9 @@ impl Report {
         package: Option<&Package>,
     ) -> Result<(), Failure> {
         let execution = match package {
-            Some(package) => execute_package(module, case, package, reference, self.lock()?)?,
-            None if case.level == Level::Tile => execute(module, case, reference, self.lock()?)?,
-            None => execute(module, case, reference, None)?,
+            Some(package) => execute_package(module, case, package, reference, self.device()?)?,
+            None if case.level == Level::Tile => execute(module, case, reference, self.device()?)?,
+            None => execute(module, case, reference, DeviceUse::default())?,
         };
         self.ran = true;
         self.passed &= execution.passed();
@@ -237,11 +242,12 @@ impl Report {
         Ok(())
     }
 
-    fn lock(&self) -> Result<Option<DeviceLock>, Failure> {
+    fn device(&self) -> Result<DeviceUse, Failure> {
         let waiting =
             |path: &Path| eprintln!("waiting for the device: another run holds `{}`", path.display());
         let lock = self.lock.as_deref().map(|path| DeviceLock::acquire(path, waiting)).transpose();
-        lock.map_err(|error| Failure::new(Exit::Input, DriverCode::Device, error.to_string()))
+        let lock = lock.map_err(|error| Failure::new(Exit::Input, DriverCode::Device, error.to_string()))?;
+        Ok(DeviceUse { lock, sanitize: self.sanitize })
     }
 
     /// What the simulator counted. The body is what happens between the host's inputs and outputs: the last batch's words

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
-pub use record::{BindingRecord, COMMAND_ATTRIBUTE, Record, SectionKind, SegmentRecord};
+pub use record::{BindingRecord, COMMAND_ATTRIBUTE, Record, SectionKind, SegmentRecord, StorageRecord};
 
 ipu_device::coded_enum! {
     /// Why a tile program makes no package.

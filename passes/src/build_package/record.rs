@@ -1,10 +1,10 @@
 //! What the footer of a package says of the program: names of sections, bindings as the text has them, the rest of the file.
 
 use indexmap::IndexSet;
-use ipu_device::PhysicalTile;
+use ipu_device::{Address, Bytes, LogicalTile, PhysicalTile};
 use ipu_dialects::ir::{Attribute, Module, Name, OpId, Origin};
 use ipu_dialects::printer::print_without;
-use ipu_dialects::tile::{Body, Section, TileProgram};
+use ipu_dialects::tile::{Body, Section, Storage, TileProgram};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -83,6 +83,51 @@ pub struct BindingRecord {
     pub attributes: Vec<(String, String)>,
 }
 
+/// Where a buffer lives, as the text has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageRecord {
+    /// The buffer.
+    pub buffer: String,
+    /// First byte.
+    pub address: u32,
+    /// Bytes.
+    pub size: u32,
+    /// First and last phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<(u32, u32)>,
+    /// Logical tiles as ranges: first, and the first behind.
+    pub tiles: Vec<(u16, u16)>,
+}
+
+impl StorageRecord {
+    fn of(storage: &Storage) -> Self {
+        let mut tiles: Vec<(u16, u16)> = Vec::new();
+        for tile in &storage.tiles {
+            match tiles.last_mut().filter(|last| last.1 == tile.0) {
+                Some(last) => last.1 += 1,
+                None => tiles.push((tile.0, tile.0 + 1)),
+            }
+        }
+        let live = storage.live.as_ref().map(|live| (*live.start(), *live.end()));
+        let (address, size) = (storage.address.0, storage.size.0);
+        Self { buffer: storage.buffer.clone(), address, size, live, tiles }
+    }
+
+    /// As plain data of a tile program.
+    #[must_use]
+    pub fn storage(&self) -> Storage {
+        let tiles = self.tiles.iter().flat_map(|&(first, end)| first..end);
+        Storage {
+            source: None,
+            buffer: self.buffer.clone(),
+            address: Address(self.address),
+            size: Bytes(self.size),
+            live: self.live.map(|(first, last)| first..=last),
+            tiles: tiles.filter_map(|tile| LogicalTile::new(tile.into())).collect(),
+        }
+    }
+}
+
 /// The footer's account of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Record {
@@ -103,6 +148,9 @@ pub struct Record {
     /// Symbols of sections that stand in the program and not in images.
     #[serde(default)]
     pub common: Vec<String>,
+    /// Where buffers live.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<StorageRecord>,
     /// The rest of the file: the reference, say.
     #[serde(default)]
     pub rest: String,
@@ -133,6 +181,7 @@ impl Record {
             segments: segments.into_iter().collect(),
             images,
             common: program.common.iter().map(|section| section.symbol.to_string()).collect(),
+            storage: program.storage.iter().map(StorageRecord::of).collect(),
             rest: program.op.map_or_else(String::new, |op| rest_of_file(module, op)),
             position: module.ops_of(module.body()).position(|op| program.op == Some(op)).unwrap_or_default(),
         }

@@ -26,7 +26,7 @@ use ipu_dialects::ir::{Attribute, Module, Name};
 use ipu_dialects::source::Span;
 use ipu_dialects::tile::TileProgram;
 
-use crate::build_package::{COMMAND_ATTRIBUTE, Record};
+use crate::build_package::{COMMAND_ATTRIBUTE, Record, StorageRecord};
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
 pub use text::module;
@@ -144,6 +144,7 @@ pub fn lift(package: &Package) -> Result<TileProgram, LiftError> {
         program.attributes.push((Name::of(COMMAND_ATTRIBUTE), Attribute::array(words)));
     }
     program.bindings = bindings::bindings(package, &record)?;
+    program.storage = record.storage.iter().map(StorageRecord::storage).collect();
     program.host = bindings::host(package, &program);
     images::lift(package, &record, &mut program);
     Ok(program)

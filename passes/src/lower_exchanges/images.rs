@@ -32,6 +32,7 @@ impl Lowering<'_> {
         lowered.op = Some(self.program.op);
         lowered.bindings = bindings;
         lowered.kernels = kernels(self.program);
+        lowered.storage = self.storage();
         let base = rows_base(&lowered.kernels);
         let runs = self.runs_by_tile();
         let mut busy: BTreeSet<LogicalTile> = runs.keys().map(|&(_, tile)| tile).collect();

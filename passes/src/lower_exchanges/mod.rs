@@ -6,6 +6,7 @@
 //! | `rows` | a phase as one row a tile: encoded, read back and compared with the schedule, clashes of memory elements |
 //! | `layout` | where kernels and rows lie, and what must not lie there |
 //! | `images` | rows and steps of each tile; like tiles share an image |
+//! | `storage` | where buffers live and during which phases |
 //! | `sizing` | how far the code of each tile reaches, before there are addresses |
 //!
 //! Rules kept here: every hazard is looked for again, whoever made the schedule and the placement; what a tile does in the
@@ -16,6 +17,7 @@ mod images;
 mod layout;
 mod rows;
 mod sizing;
+mod storage;
 
 use indexmap::IndexMap;
 use ipu_device::exchange::RowEncoding;

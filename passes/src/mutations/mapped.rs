@@ -43,7 +43,7 @@ pub(super) static MUTATIONS: &[Mutation] = &[
     mapped(
         "wrong-panel-order",
         "mapped.relabel",
-        "weights in row order called panels",
+        "weights that arrive in rows and are called panels",
         (SEED, SPLIT),
         wrong_panel_order,
     ),
@@ -125,18 +125,19 @@ fn wrong_cast_kernel(module: &mut Module) -> Option<()> {
 }
 
 fn wrong_panel_order(module: &mut Module) -> Option<()> {
-    let block = module.entry_block(main_program(module)?, 0)?;
-    let weights = *module.arguments(block).get(1)?;
-    let true_type = module.value_type(weights).clone();
+    let function = main_program(module)?;
+    let weights = *module.arguments(module.entry_block(function, 0)?).get(1)?;
+    let panels_type = module.value_type(weights).clone();
     let mut layout = layout_of(module, weights)?;
     layout.order = ElementOrder::RowMajor;
-    let wrong = with_layout(&true_type, layout)?;
+    let rows_type = with_layout(&panels_type, layout)?;
+    let signature = module.attribute(function, "function_type")?.as_type()?.as_function()?;
+    let (mut inputs, results) = (signature.inputs.clone(), signature.results.clone());
+    *inputs.get_mut(1)? = rows_type.clone();
+    module.set_attribute(function, "function_type", Attribute::ty(Type::function(inputs, results)));
+    module.set_value_type(weights, rows_type);
     let gemm = first::<Gemm>(module)?;
-    let state = OpState::of::<Relabel>().operand(weights).result(wrong).named("b_rows");
-    let rows = module.insert_new(InsertionPoint::Before(gemm), state);
-    module.inherit(rows, &[gemm]);
-    let rows = module.result(rows, 0);
-    let state = OpState::of::<Relabel>().operand(rows).result(true_type).named("b_panels");
+    let state = OpState::of::<Relabel>().operand(weights).result(panels_type).named("b_panels");
     let panels = module.insert_new(InsertionPoint::Before(gemm), state);
     module.inherit(panels, &[gemm]);
     let panels = module.result(panels, 0);

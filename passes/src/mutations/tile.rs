@@ -84,13 +84,13 @@ pub(super) static MUTATIONS: &[Mutation] = &[
 ];
 
 /// Changes the first row that has a place for it.
-fn row(program: &mut TileProgram, change: fn(&mut Vec<Line>) -> Option<()>) -> Option<()> {
+fn row(program: &mut TileProgram, change: fn(&mut [Line]) -> Option<()>) -> Option<()> {
     let sections = program.images.iter_mut().flat_map(|image| &mut image.sections);
     let mut rows = sections.filter_map(|section| match &mut section.body {
         Body::Row(lines) => Some(lines),
         _ => None,
     });
-    rows.find_map(change)
+    rows.find_map(|lines| change(lines))
 }
 
 /// The first instruction that `change` takes.
@@ -108,7 +108,7 @@ fn instruction(line: &Line) -> Option<Instruction> {
     }
 }
 
-fn shifted_pic(lines: &mut Vec<Line>) -> Option<()> {
+fn shifted_pic(lines: &mut [Line]) -> Option<()> {
     first(lines, |instruction| match instruction {
         Instruction::Delaypic { selector: 0, value, .. }
         | Instruction::Sendpic { selector: 2, value, .. } => {
@@ -119,7 +119,7 @@ fn shifted_pic(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn stale_xpic(lines: &mut Vec<Line>) -> Option<()> {
+fn stale_xpic(lines: &mut [Line]) -> Option<()> {
     let mut before = None;
     first(lines, |instruction| {
         let Instruction::Delayxpic { selector: 0, value, .. } = instruction else { return None };
@@ -129,7 +129,7 @@ fn stale_xpic(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn missing_teardown(lines: &mut Vec<Line>) -> Option<()> {
+fn missing_teardown(lines: &mut [Line]) -> Option<()> {
     first(lines, |instruction| match *instruction {
         Instruction::Delayxpic { events_minus_1, selector: 0, value }
             if value == u32::from(NEUTRAL_SOURCE) =>
@@ -141,7 +141,7 @@ fn missing_teardown(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn late_row(lines: &mut Vec<Line>) -> Option<()> {
+fn late_row(lines: &mut [Line]) -> Option<()> {
     first(lines, |instruction| match instruction {
         Instruction::Delay { events_minus_1 } => {
             *events_minus_1 += 1;
@@ -151,7 +151,7 @@ fn late_row(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn early_row(lines: &mut Vec<Line>) -> Option<()> {
+fn early_row(lines: &mut [Line]) -> Option<()> {
     first(lines, |instruction| match instruction {
         Instruction::Delay { events_minus_1 } if *events_minus_1 > 0 => {
             *events_minus_1 -= 1;
@@ -161,7 +161,7 @@ fn early_row(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn wrong_send_address(lines: &mut Vec<Line>) -> Option<()> {
+fn wrong_send_address(lines: &mut [Line]) -> Option<()> {
     first(lines, |instruction| match instruction {
         Instruction::Send { address, .. } => {
             *address += 2;
@@ -239,7 +239,7 @@ fn wrong_weight_binding(program: &mut TileProgram) -> Option<()> {
 }
 
 /// Changes the own code of the first tile.
-fn main(program: &mut TileProgram, change: fn(&mut Vec<Line>) -> Option<()>) -> Option<()> {
+fn main(program: &mut TileProgram, change: fn(&mut [Line]) -> Option<()>) -> Option<()> {
     let image = program.images.iter_mut().find(|image| image.tiles.contains(&LogicalTile(0)))?;
     let is_main = |section: &&mut Section| &*section.symbol == "main";
     match &mut image.sections.iter_mut().find(is_main)?.body {
@@ -257,7 +257,7 @@ fn kernel_calls(lines: &[Line]) -> Vec<usize> {
     (0..lines.len()).filter(|&at| is_kernel(&lines[at])).collect()
 }
 
-fn wrong_argument(lines: &mut Vec<Line>) -> Option<()> {
+fn wrong_argument(lines: &mut [Line]) -> Option<()> {
     let call = *kernel_calls(lines).last()?;
     first(&mut lines[call.checked_sub(3)?..call], |instruction| match instruction {
         Instruction::Setzi { value, .. } if *value > 0x4c000 => {
@@ -268,7 +268,7 @@ fn wrong_argument(lines: &mut Vec<Line>) -> Option<()> {
     })
 }
 
-fn wrong_callee(lines: &mut Vec<Line>) -> Option<()> {
+fn wrong_callee(lines: &mut [Line]) -> Option<()> {
     let calls = kernel_calls(lines);
     let [.., before, last] = calls.as_slice() else { return None };
     let (code, symbol) = (lines[*before].code, lines[*before].symbol.clone());
@@ -276,14 +276,14 @@ fn wrong_callee(lines: &mut Vec<Line>) -> Option<()> {
     Some(())
 }
 
-fn skipped_call(lines: &mut Vec<Line>) -> Option<()> {
+fn skipped_call(lines: &mut [Line]) -> Option<()> {
     let calls = kernel_calls(lines);
     let same = instruction(lines.get(calls.last()?.checked_sub(1)?)?)?;
     lines[*calls.last()?] = Line::new(same);
     Some(())
 }
 
-fn missing_barrier(lines: &mut Vec<Line>) -> Option<()> {
+fn missing_barrier(lines: &mut [Line]) -> Option<()> {
     let sync = lines
         .iter()
         .rposition(|line| matches!(line.code, Code::Instruction(Instruction::Sync { zone: 3 })))?;

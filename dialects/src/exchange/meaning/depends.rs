@@ -43,7 +43,7 @@ impl Machine<'_> {
     #[must_use]
     pub fn written_by(&self, run: &Run) -> Vec<Range<u32>> {
         let Some(output) = run.operands.first() else { return Vec::new() };
-        let all = vec![output.offset..output.offset.saturating_add(output.bytes)];
+        let all = Vec::from_iter(Some(output.offset..output.offset.saturating_add(output.bytes)));
         let Some(tile) = self.place(run.tile).and_then(|at| self.tiles.get(at)) else { return all };
         let mut store = tile.only(run.operands.iter().map(|slice| slice.buffer));
         // An operand that is read too keeps its bytes.

@@ -9,6 +9,7 @@ mod steps;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use ipu_device::memory_map::{MEMORY_BASE, MEMORY_END};
 use ipu_device::package::{BindingKind, SegmentFlags};
 use ipu_device::{Address, Bytes};
 use rustc_hash::FxHashMap;
@@ -16,10 +17,12 @@ use rustc_hash::FxHashMap;
 use super::codes::TileCode;
 use super::instructions::{self, OperandsError};
 use super::ops::{
-    BindingOp, CodeOp, DataOp, HostCallOp, HostPagesOp, ImageOp, KernelOp, ProgramOp, RowOp, StepsOp, WordOp,
+    BindingOp, CodeOp, DataOp, HostCallOp, HostPagesOp, ImageOp, KernelOp, ProgramOp, RowOp, StepsOp,
+    StorageOp, WordOp,
 };
 use super::program::{
-    Binding, Body, Code, Data, Image, KernelCode, KernelImage, Line, Section, TileProgram, word_bytes,
+    Binding, Body, Code, Data, Image, KernelCode, KernelImage, Line, Section, Storage, TileProgram,
+    word_bytes,
 };
 use crate::declaration::{Op, check_op};
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -117,11 +120,13 @@ impl<'m> Reader<'m> {
                 self.host_call(op)
             } else if let Some(op) = module.cast::<KernelOp>(op) {
                 self.kernel(op)
+            } else if let Some(op) = module.cast::<StorageOp>(op) {
+                self.storage(op)
             } else if let Some(op) = module.cast::<ImageOp>(op) {
                 image += 1;
                 self.image(op, image - 1)
             } else {
-                self.section(op, None, "`tile.program` holds bindings, kernels, sections and images")
+                self.section(op, None, "`tile.program` holds bindings, kernels, storage, sections and images")
                     .map(|section| self.program.common.push(section))
             };
             self.keep(read);
@@ -191,6 +196,39 @@ impl<'m> Reader<'m> {
             address: Address(op.address(module)),
             tiles: op.tiles(module).map(|tiles| tiles.iter().collect()),
             code,
+        });
+        Ok(())
+    }
+
+    fn storage(&mut self, op: StorageOp) -> Read<()> {
+        let (module, buffer) = (self.module, op.buffer(self.module));
+        let size = self.size(op.id(), "size", op.size(module))?;
+        let bad = |message: String| Err(self.error(TileCode::BadStorage, op.id(), message));
+        let address = Address(op.address(module));
+        let end = address.checked_add(size).filter(|&end| address >= MEMORY_BASE && end <= MEMORY_END);
+        if end.is_none() {
+            let message = format!("`{buffer}`: {size} at {address} leave {MEMORY_BASE} to {MEMORY_END}");
+            return bad(message);
+        }
+        let phase = |number: i64| u32::try_from(number).ok();
+        let live = match (op.first(module), op.last(module)) {
+            (None, _) | (_, None) => None,
+            (Some(first), Some(last)) => match (phase(first), phase(last)) {
+                (Some(start), Some(end)) if start <= end => Some(start..=end),
+                _ => {
+                    let message =
+                        format!("`{buffer}` lives from phase {first} to {last}, expected ascending numbers");
+                    return bad(message);
+                }
+            },
+        };
+        self.program.storage.push(Storage {
+            source: Some(op.id()),
+            buffer: buffer.to_owned(),
+            address,
+            size,
+            live,
+            tiles: op.tiles(module).iter().collect(),
         });
         Ok(())
     }
