@@ -11,7 +11,7 @@ use ipu_device::numerics::{ElementType, Tolerance, Verdict, compare};
 use crate::diagnostics::Diagnostic;
 use crate::graph;
 use crate::graph::meaning::{self, MeaningCode, Precision, data_of};
-use crate::ipu::{Cycle, DEFAULT_TOLERANCE, Iota, Normal, Npy, ScaledElement, ToleranceAttribute};
+use crate::ipu::{Cycle, DEFAULT_TOLERANCE, Edges, Iota, Normal, Npy, ScaledElement, ToleranceAttribute};
 use crate::ir::{Attribute, Module, OpId, SymbolTable, Type};
 use crate::mapped::{self, ShardedTensor};
 use crate::npy::NpyArray;
@@ -391,6 +391,9 @@ fn part_data(
         let values: Vec<f64> = cycle.values().collect();
         let values = values.into_iter().cycle().take(usize::try_from(count).unwrap_or(0));
         return Ok(TensorData::from_values(shape, element, values));
+    }
+    if data.dialect_value::<Edges>().is_some() {
+        return Ok(TensorData { shape, element, bytes: Edges::bytes(element.element, count) });
     }
     if let Some(npy) = data.dialect_value::<Npy>() {
         let array = NpyArray::read(&resources.file(&npy.path)?)

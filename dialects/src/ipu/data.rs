@@ -2,6 +2,8 @@
 //!
 //! The attribute names the data; what it means is the business of whoever generates or loads it.
 
+use ipu_device::numerics::ElementType;
+
 use crate::codes::ParseCode;
 use crate::ir::{Attribute, DialectValue};
 use crate::lexer::TokenKind;
@@ -160,4 +162,68 @@ impl DialectValue for Cycle {
         printer.list(&self.values, ", ", |printer, value| printer.attribute(value));
         printer.text("]>");
     }
+}
+
+/// The values at the edges of the tensor's type, over and over: zeros, subnormals, the largest, infinities, NaN, and values
+/// halfway between two of the next narrower type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Edges;
+
+impl Edges {
+    /// The codes, in the order in which they come.
+    #[must_use]
+    pub fn codes(element: ElementType) -> &'static [u32] {
+        match element {
+            // 0, -0, 1, -1; least and largest subnormal; least normal; largest, its negative; infinities, NaN; ties for f16:
+            // 1 + 2^-11 to even below, 1 + 3 * 2^-11 to even above.
+            ElementType::F32 => &[
+                0,
+                0x8000_0000,
+                0x3f80_0000,
+                0xbf80_0000,
+                1,
+                0x007f_ffff,
+                0x0080_0000,
+                0x7f7f_ffff,
+                0xff7f_ffff,
+                0x7f80_0000,
+                0xff80_0000,
+                0x7fc0_0000,
+                0x3f80_1000,
+                0x3f80_3000,
+            ],
+            // The same, ties for 3 bits of mantissa: 1 + 2^-4 and 1 + 3 * 2^-4.
+            ElementType::F16 => &[
+                0, 0x8000, 0x3c00, 0xbc00, 1, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3c40,
+                0x3cc0,
+            ],
+            // 0, NaN, least, largest subnormal, least normal, 1 at scale 0, largest and their negatives.
+            ElementType::F143 => &[0, 0x80, 0x01, 0x07, 0x08, 0x40, 0x7f, 0x81, 0x87, 0x88, 0xc0, 0xff],
+            ElementType::F152 => &[0, 0x80, 0x01, 0x03, 0x04, 0x40, 0x7f, 0x81, 0x83, 0x84, 0xc0, 0xff],
+            ElementType::I32 => &[0, 1, 0xffff_ffff, 0x7fff_ffff, 0x8000_0000],
+            ElementType::U32 => &[0, 1, 0xffff_ffff, 0x8000_0000],
+            ElementType::I16 => &[0, 1, 0xffff, 0x7fff, 0x8000],
+            ElementType::U16 => &[0, 1, 0xffff, 0x8000],
+            ElementType::I8 => &[0, 1, 0xff, 0x7f, 0x80],
+            ElementType::U8 => &[0, 1, 0xff, 0x80],
+        }
+    }
+
+    /// The bytes of `count` elements.
+    #[must_use]
+    pub fn bytes(element: ElementType, count: u64) -> Vec<u8> {
+        let width = element.bytes() as usize;
+        let codes = Self::codes(element).iter().cycle().take(usize::try_from(count).unwrap_or(0));
+        codes.flat_map(|code| code.to_le_bytes().into_iter().take(width)).collect()
+    }
+}
+
+impl DialectValue for Edges {
+    const NAME: &'static str = "ipu.edges";
+
+    fn parse(_parser: &mut Parser<'_>) -> ParseResult<Self> {
+        Ok(Self)
+    }
+
+    fn print(&self, _printer: &mut Printer<'_>) {}
 }

@@ -15,7 +15,7 @@ mod tests;
 
 pub use address::Addresses;
 pub use affine::{AffineError, AffineExpr};
-pub use data::{Cycle, Iota, Normal, Npy};
+pub use data::{Cycle, Edges, Iota, Normal, Npy};
 pub use element::ScaledElement;
 pub use family::{Family, parse_expr, parse_ids, print_ids};
 pub use float8::{F143, F152};
@@ -59,6 +59,11 @@ pub static DIALECT: Dialect = Dialect {
             "test data that repeats",
             "Element `i` in row-major order is value `i` modulo the number of values.",
             "`<` `[` number,* `]` `>`",
+        ),
+        ValueDeclaration::attribute::<Edges>(
+            "test data at the edges of the type",
+            "Zeros, ones, subnormals, the largest, infinities, NaN, and ties of the next narrower type, over and over.",
+            "",
         ),
         ValueDeclaration::attribute::<ToleranceAttribute>(
             "how far a result may be from its reference",

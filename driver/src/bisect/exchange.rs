@@ -5,10 +5,10 @@ use std::ops::Range;
 use ipu_device::LogicalTile;
 use ipu_dialects::case::Case;
 use ipu_dialects::exchange::meaning::{Fault, Machine, Place, Timing, Write, writes};
-use ipu_dialects::exchange::program::{BufferId, Program, Step};
-use ipu_dialects::ir::Module;
-use ipu_dialects::mapped::Relabel;
-use ipu_dialects::mapped::meaning::{OpStorage, Shard, storage_of_ops};
+use ipu_dialects::exchange::program::{BufferId, HostPart, Program, Step};
+use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::mapped::meaning::{OpStorage, Shard, Shards, storage_of_ops};
+use ipu_dialects::mapped::{Relabel, ShardedTensor};
 use rustc_hash::FxHashMap;
 
 use super::places::Places;
@@ -22,6 +22,8 @@ pub(super) struct Executed<'p> {
     /// The step that faulted, and how.
     pub(super) fault: Option<(usize, Fault)>,
     by_name: FxHashMap<&'p str, BufferId>,
+    /// Writes into each buffer of each tile, with their steps, in order.
+    by_place: FxHashMap<(BufferId, LogicalTile), Vec<(usize, Write)>>,
 }
 
 impl<'p> Executed<'p> {
@@ -34,7 +36,13 @@ impl<'p> Executed<'p> {
         let mut reached = 0;
         let fault = machine.run(|_, step| reached = step + 1).err().map(|fault| (reached, fault));
         let by_name = program.buffer_ids().map(|id| (program.buffer(id).name.as_str(), id)).collect();
-        Some(Self { program, machine, fault, by_name })
+        let mut by_place: FxHashMap<_, Vec<(usize, Write)>> = FxHashMap::default();
+        for (index, step) in program.steps.iter().enumerate() {
+            for write in writes(step) {
+                by_place.entry((write.to.buffer, write.to.tile)).or_default().push((index, write));
+            }
+        }
+        Some(Self { program, machine, fault, by_name, by_place })
     }
 
     /// All writes in order of the program, each with its step.
@@ -49,10 +57,9 @@ impl<'p> Executed<'p> {
     /// The last write that covers the byte.
     fn writer(&self, place: Place) -> Option<(usize, Write)> {
         let covers = |write: &Write| {
-            let range = write.to.offset..write.to.offset.saturating_add(write.bytes);
-            (write.to.tile, write.to.buffer) == (place.tile, place.buffer) && range.contains(&place.offset)
+            (write.to.offset..write.to.offset.saturating_add(write.bytes)).contains(&place.offset)
         };
-        let mut all: Vec<(usize, Write)> = self.writes().filter(|(_, write)| covers(write)).collect();
+        let all = self.by_place.get(&(place.buffer, place.tile))?.iter().copied();
         // A kernel with gaps between its rows does not write all of its operand.
         let writes_it = |(step, write): &(usize, Write)| match self.program.steps.get(*step) {
             Some(Step::Compute(compute)) => compute.runs.get(write.row).is_some_and(|run| {
@@ -60,8 +67,7 @@ impl<'p> Executed<'p> {
             }),
             _ => true,
         };
-        all.reverse();
-        all.into_iter().find(writes_it)
+        all.rev().filter(|(_, write)| covers(write)).find(writes_it)
     }
 
     /// Whether the byte is missing only because the program faulted before the step that writes it.
@@ -135,40 +141,50 @@ pub(super) fn compare_programs(
     }
 }
 
-/// Outputs that are taken from elsewhere.
+/// Where a result is taken from: tile, buffer, bytes, place in the image.
+type StoredPart<'p> = (LogicalTile, &'p str, Range<u32>, u32);
+
+/// A store of a result.
+struct Store<'p> {
+    result: &'p str,
+    op: OpId,
+    parts: Vec<StoredPart<'p>>,
+}
+
+fn stores<'p>(program: &'p Program) -> Vec<Store<'p>> {
+    let of_step = |step: &'p Step| {
+        let Step::StoreHost(moves) = step else { return None };
+        let part = |part: &HostPart| {
+            let slice = part.slice;
+            let range = slice.offset..slice.offset + slice.bytes;
+            (part.tile, program.buffer(slice.buffer).name.as_str(), range, part.image_offset)
+        };
+        let result = program.bindings.get(moves.binding)?.name.as_str();
+        Some(Store { result, op: moves.op, parts: moves.parts.iter().map(part).collect() })
+    };
+    program.steps.iter().filter_map(of_step).collect()
+}
+
+/// Results that are taken from elsewhere.
 fn compare_stores(
     (before_module, before): (&Module, &Program),
     (after_module, after): (&Module, &Program),
     finding: &mut Finding,
 ) -> bool {
-    let stores = |program: &Program| -> Vec<(String, ipu_dialects::ir::OpId, Vec<(LogicalTile, String, Range<u32>, u32)>)> {
-        let of_step = |step: &Step| {
-            let Step::StoreHost(moves) = step else { return None };
-            let part = |part: &ipu_dialects::exchange::program::HostPart| {
-                let slice = part.slice;
-                let name = program.buffer(slice.buffer).name.clone();
-                (part.tile, name, slice.offset..slice.offset + slice.bytes, part.image_offset)
-            };
-            let name = program.bindings.get(moves.binding)?.name.clone();
-            Some((name, moves.op, moves.parts.iter().map(part).collect()))
-        };
-        program.steps.iter().filter_map(of_step).collect()
-    };
-    let (old, new) = (stores(before), stores(after));
-    for (name, op, parts) in &old {
-        match new.iter().find(|(other, ..)| other == name) {
-            Some((_, _, other)) if other == parts => {}
-            Some((_, changed, _)) => {
-                finding.op = Some(OpAt::of(after_module, *changed));
-                finding.summary = format!("the result `{name}` is taken from elsewhere");
-                return true;
+    let new = stores(after);
+    for old in stores(before) {
+        match new.iter().find(|store| store.result == old.result) {
+            Some(store) if store.parts == old.parts => continue,
+            Some(store) => {
+                finding.op = Some(OpAt::of(after_module, store.op));
+                finding.summary = format!("the result `{}` is taken from elsewhere", old.result);
             }
             None => {
-                finding.op = Some(OpAt::of(before_module, *op));
-                finding.summary = format!("the result `{name}` is not stored any more");
-                return true;
+                finding.op = Some(OpAt::of(before_module, old.op));
+                finding.summary = format!("the result `{}` is not stored any more", old.result);
             }
         }
+        return true;
     }
     false
 }
@@ -181,7 +197,7 @@ pub(super) fn compare_mapped(
     finding: &mut Finding,
 ) -> bool {
     let Ok(ops) = storage_of_ops(mapped, case.entry, &case.inputs()) else { return false };
-    let difference = argument_shards(mapped, case)
+    let difference = argument_shards(case)
         .into_iter()
         .map(|(name, tile, shard)| (name, tile, shard, OpAt::of(mapped, case.entry)))
         .chain(ops.iter().flat_map(|op| op_shards(mapped, op)))
@@ -215,18 +231,15 @@ pub(super) fn compare_mapped(
 
 type NamedShard = (String, LogicalTile, Shard, OpAt);
 
-fn argument_shards(mapped: &Module, case: &Case) -> Vec<(String, LogicalTile, Shard)> {
+fn argument_shards(case: &Case) -> Vec<(String, LogicalTile, Shard)> {
     let mut all = Vec::new();
     for argument in &case.arguments {
-        let Ok(tensor) = ipu_dialects::mapped::ShardedTensor::of_type(&argument.ty) else { continue };
+        let Ok(tensor) = ShardedTensor::of_type(&argument.ty) else { continue };
         let tiles = tensor.placement.tiles().to_vec();
-        let Ok(shards) = ipu_dialects::mapped::meaning::Shards::pack(tensor, &argument.data) else {
-            continue;
-        };
+        let Ok(shards) = Shards::pack(tensor, &argument.data) else { continue };
         let shards = tiles.into_iter().zip(shards.shards);
         all.extend(shards.map(|(tile, shard)| (argument.name.clone(), tile, shard)));
     }
-    debug_assert!(mapped.is_live(case.entry));
     all
 }
 

@@ -5,21 +5,27 @@
 //! | `graph` | graphs value by value, and a mapped program with its graph |
 //! | `mapped` | the storage meaning of each op with its logical one |
 //! | `exchange` | buffers with shards, and buffers with buffers |
-//! | `expected`, `device` | a package's memory and words, phase by phase, with what the placed program says |
+//! | `expected`, `device` | the memory of a package that runs, phase by phase, with what the placed program says |
+//! | `words`, `rows`, `package` | words of phases, rows, segments, with the same |
+//! | `blame` | wrong bytes and faults with calls, bindings and code |
 //! | `fuel` | a pass with itself, allowed fewer rewrites |
 //! | `places` | bytes with elements and addresses |
 //!
 //! Nothing here knows how a pass works: a stage is compared with the stage before by what both compute. The first stage that
 //! differs names the pass; inside it the first bytes that differ in order of the program name the op.
 
+mod blame;
 mod device;
 mod exchange;
 mod expected;
 mod fuel;
 mod graph;
 mod mapped;
+mod package;
 pub(crate) mod places;
 pub mod report;
+mod rows;
+mod words;
 
 use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};

@@ -61,11 +61,12 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let mut stages = Stages::run(module, &pipeline, &arguments.options.manager_options())?;
     let at_fault = stages.list.iter().find_map(|stage| mapped_op_at_fault(stage).transpose()).transpose()?;
     write_standard_output(report(&stages, at_fault.as_ref(), arguments.json).as_bytes())?;
+    let passed = stages.passed() && at_fault.is_none();
     if let Some(finding) = at_fault {
         let found = failure(Exit::No, finding, &stages.list[0].module);
         emit(&found.diagnostics, &found.sources, DiagnosticFormat::Text);
     }
-    if stages.passed() {
+    if passed {
         return Ok(Exit::Ok);
     }
     match stages.list.pop().map(|last| (last.outcome, last.module)) {
@@ -80,10 +81,10 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// The op of a wrong mapped program that stores something else than it says.
+/// The op of a mapped program that stores something else than it says.
 fn mapped_op_at_fault(stage: &Stage) -> Result<Option<Diagnostic>, Failure> {
     let module = &stage.module;
-    if stage.execution().is_none_or(|execution| execution.level != Level::Mapped || execution.passed()) {
+    if stage.execution().is_none_or(|execution| execution.level != Level::Mapped) {
         return Ok(None);
     }
     let case = read_case(module)?;
@@ -111,7 +112,7 @@ fn rows(stages: &Stages) -> impl Iterator<Item = Row<'_>> {
 
 fn report(stages: &Stages, at_fault: Option<&Diagnostic>, json: bool) -> String {
     if json {
-        let verdict = if stages.passed() { "pass" } else { "fail" };
+        let verdict = if stages.passed() && at_fault.is_none() { "pass" } else { "fail" };
         let cause = at_fault.map(|finding| &finding.message);
         let rows: Vec<Row<'_>> = rows(stages).collect();
         return format!("{}\n", serde_json::json!({"verdict": verdict, "stages": rows, "cause": cause}));
