@@ -34,8 +34,9 @@ fn cases(folders: &[&str]) -> Vec<PathBuf> {
 
 #[test]
 fn every_stage_of_every_case_computes_the_bits_of_the_one_before() {
-    let files = cases(&["gemm", "seed", "example", "repro", "hunt", "exchange-cases"]);
-    let mut stages_run = 0;
+    let mut files = cases(&["gemm", "seed", "example", "repro", "hunt", "exchange-cases"]);
+    // Mistimed rows are wrong on purpose; tests/exchange_cases.rs has them.
+    files.retain(|file| !file.to_string_lossy().contains("mistimed"));
     for file in &files {
         let (module, _) = load(&file.to_string_lossy(), LoadOptions::default()).unwrap();
         let pipeline = registry::default_pipeline(&module, State::Code);
@@ -45,10 +46,8 @@ fn every_stage_of_every_case_computes_the_bits_of_the_one_before() {
             assert!(stage.execution().is_some(), "{}: {}", file.display(), stage.name());
             assert_eq!(stage.differ.unwrap_or(0), 0, "{}: {}", file.display(), stage.name());
         }
-        stages_run += stages.list.len();
     }
-    println!("{} cases, {stages_run} stages", files.len());
-    assert!(files.len() >= 45);
+    assert!(files.len() >= 40, "{} cases", files.len());
 }
 
 #[test]
@@ -98,7 +97,7 @@ fn a_command_is_asked_what_is_interesting() {
     let file = root().join("test-ir/graph/five-ops.ir");
     let output = ipu(&["reduce", file.to_str().unwrap(), "--", "grep", "-q", "graph.transpose"]);
     let all = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(all.matches("graph.transpose").count(), 1, "{all}");
+    assert_eq!(all.matches("= graph.transpose").count(), 1, "{all}");
     assert!(!all.contains("graph.gemm") && all.contains("tensor<1x1xf16>"), "{all}");
 }
 

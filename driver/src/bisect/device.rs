@@ -165,11 +165,11 @@ impl Observed<'_> {
     /// Results that leave otherwise although every tile holds the right bytes.
     fn outputs(&self, finding: &mut Finding) -> bool {
         let placed = self.lowered.placed;
-        let stores = placed.steps.iter().filter_map(|step| match step {
+        let mut stores = placed.steps.iter().filter_map(|step| match step {
             Step::StoreHost(moves) => Some(moves),
             _ => None,
         });
-        let Some(store) = stores.last() else { return false };
+        let Some(store) = stores.next_back() else { return false };
         let name = placed.bindings.get(store.binding).map(|binding| format!("@{}", binding.name));
         finding.op = Some(OpAt::of(self.lowered.placed_module, store.op));
         finding.emitted = Some(OpAt::named("tile.binding", name));

@@ -217,11 +217,11 @@ pub(super) fn compare_mapped(
         (None, Some((_, fault))) => finding.op = Some(OpAt::of(after_module, fault.op)),
         (None, None) => {
             // Every buffer is right: what is left is the way to the host.
-            let stores = after.program.steps.iter().filter_map(|step| match step {
+            let mut stores = after.program.steps.iter().filter_map(|step| match step {
                 Step::StoreHost(moves) => Some(moves),
                 _ => None,
             });
-            let Some(store) = stores.last() else { return false };
+            let Some(store) = stores.next_back() else { return false };
             finding.op = Some(OpAt::of(after_module, store.op));
             finding.summary = "every buffer holds the right bytes, other bytes reach the host".to_owned();
         }

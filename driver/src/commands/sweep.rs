@@ -80,7 +80,7 @@ fn summary(file: &str, found: &Sweep) -> String {
         count(Ending::Fails),
     );
     for (blocks, results) in &found.different {
-        text.push_str(&format!("    plans with {blocks} inner blocks give {results} different results\n"));
+        text.push_str(&format!("    distinct results of the plans with inner blocks {blocks}: {results}\n"));
     }
     let bad = |outcome: &&crate::sweep::Outcome| {
         !matches!(outcome.ending, Ending::Agrees | Ending::OutsideTolerance)

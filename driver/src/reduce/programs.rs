@@ -123,7 +123,7 @@ mod tests {
     fn chunks_go_from_halves_to_single_things() {
         let all: Vec<_> = chunks(5).collect();
         assert_eq!(all, [0..3, 3..5, 0..2, 2..4, 4..5, 0..1, 1..2, 2..3, 3..4, 4..5]);
-        assert_eq!(chunks(1).collect::<Vec<_>>(), [0..1]);
+        assert!(chunks(1).eq([0..1, 1..1].into_iter().take(1)));
         assert_eq!(chunks(0).count(), 0);
     }
 }

@@ -73,8 +73,8 @@ impl Traced<'_> {
         let (at, write) = (0..=step.min(self.program.steps.len() - 1)).rev().find_map(|at| {
             let inside = at < step || same_step(at);
             let all = if inside { writes(&self.program.steps[at]) } else { Vec::new() };
-            let earlier = all.into_iter().filter(|write| at < step || write.row < row);
-            earlier.filter(covers).last().map(|write| (at, write))
+            let mut earlier = all.into_iter().filter(|write| at < step || write.row < row);
+            earlier.rfind(covers).map(|write| (at, write))
         })?;
         let step_text = &self.program.steps[at];
         let (by, from) = match step_text {
