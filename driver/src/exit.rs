@@ -73,6 +73,8 @@ ipu_device::coded_enum! {
         Fault = "R0107", "fault of the simulated program",
         /// The program failed in itself.
         Internal = "R0108", "internal error",
+        /// Finite numbers became an infinity or NaN.
+        NonFinite = "R0109", "value that is not finite",
         /// A device or its simulator could not be driven.
         Device = "R0110", "device failure",
     }

@@ -14,6 +14,7 @@ pub mod load;
 pub mod log;
 #[cfg(feature = "mutations")]
 pub mod mutations;
+pub mod non_finite;
 pub mod opt;
 pub mod package_file;
 pub mod reduce;

@@ -66,6 +66,15 @@ fn a_refusal_is_no_miscompile() {
 }
 
 #[test]
+fn the_first_op_that_leaves_the_finite_numbers_is_named() {
+    let output = ipu(&["check", "test-ir/hunt/overflow.ir"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = text(&output);
+    assert!(text.contains("`mapped.gemm` makes inf out of finite numbers: 64 elements"), "{text}");
+    assert!(text.contains("first at (0, 0) on tile 0"), "{text}");
+}
+
+#[test]
 fn two_files_differ_by_one_op() {
     let output = ipu(&["diff", "test-ir/hunt/two-panels.ir", "test-ir/hunt/two-panels-right.ir"]);
     assert_eq!(output.status.code(), Some(1));

@@ -188,7 +188,8 @@ pub fn decode_elements(element: ElementType, scale: i32, bytes: &[u8]) -> Result
 
 /// `values` as little-endian elements of type `element` at scale `2^scale`, each rounded once.
 ///
-/// Integers round to nearest even and saturate; NaN becomes 0 there.
+/// Past the largest f16 or FP8 value `overflow` decides; f32 becomes an infinity, as IEEE 754 has it. Integers round to nearest
+/// even and saturate; NaN becomes 0 there.
 ///
 /// # Errors
 /// [`NumericsCode::BadScale`] for a scale that the type cannot have.
@@ -205,7 +206,7 @@ pub fn encode_elements(
     }
     let integer = |value: f64| value.round_ties_even();
     Ok(match element {
-        ElementType::F32 => values.flat_map(|value| f32_from_f64(value, overflow).to_le_bytes()).collect(),
+        ElementType::F32 => values.flat_map(|value| (value as f32).to_le_bytes()).collect(),
         ElementType::F16 => values.flat_map(|value| f16_from_f64(value, overflow).to_le_bytes()).collect(),
         ElementType::I32 => values.flat_map(|value| (integer(value) as i32).to_le_bytes()).collect(),
         ElementType::U32 => values.flat_map(|value| (integer(value) as u32).to_le_bytes()).collect(),
@@ -218,18 +219,6 @@ pub fn encode_elements(
 
 fn power(scale: i32) -> f64 {
     super::power_of_two(scale)
-}
-
-fn f32_from_f64(value: f64, overflow: Overflow) -> f32 {
-    let narrow = value as f32;
-    if narrow.is_finite() || !value.is_finite() {
-        return narrow;
-    }
-    match overflow {
-        Overflow::Saturate => f32::MAX.copysign(narrow),
-        Overflow::Infinity => narrow,
-        Overflow::Nan => f32::NAN,
-    }
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {

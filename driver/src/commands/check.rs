@@ -18,6 +18,7 @@ use crate::execute::failure;
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
+use crate::non_finite::{NonFinite, first_non_finite};
 use crate::render::{DiagnosticFormat, emit};
 use crate::stages::{Outcome, Stage, Stages};
 
@@ -62,6 +63,10 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let at_fault = stages.list.iter().find_map(|stage| mapped_op_at_fault(stage).transpose()).transpose()?;
     write_standard_output(report(&stages, at_fault.as_ref(), arguments.json).as_bytes())?;
     let passed = stages.passed() && at_fault.is_none();
+    if let Some(finding) = stages.list.iter().find_map(non_finite) {
+        let found = failure(Exit::No, finding, &stages.list[0].module);
+        emit(&found.diagnostics, &found.sources, DiagnosticFormat::Text);
+    }
     if let Some(finding) = at_fault {
         let found = failure(Exit::No, finding, &stages.list[0].module);
         emit(&found.diagnostics, &found.sources, DiagnosticFormat::Text);
@@ -91,6 +96,21 @@ fn mapped_op_at_fault(stage: &Stage) -> Result<Option<Diagnostic>, Failure> {
     let found = first_divergence(module, case.entry, &case.inputs());
     let found = found.map_err(|finding| failure(Exit::No, *finding, module))?;
     Ok(found.map(|found| at_fault(module, &case, &found)))
+}
+
+/// The op of a mapped program that is the first to make an infinity or NaN out of finite numbers.
+fn non_finite(stage: &Stage) -> Option<Diagnostic> {
+    stage.execution().filter(|execution| execution.level == Level::Mapped)?;
+    let module = &stage.module;
+    let case = read_case(module).ok()?;
+    let NonFinite { op, index, tile, value, count } = first_non_finite(module, &case)?;
+    let place: Vec<String> = index.iter().map(ToString::to_string).collect();
+    let message = format!("`{}` makes {value} out of finite numbers: {count} elements", module.name(op));
+    Some(Diagnostic::warning(DriverCode::NonFinite, module.span(op), message).note(format!(
+        "first at ({}) on tile {tile} (physical {})",
+        place.join(", "),
+        tile.physical()
+    )))
 }
 
 fn rows(stages: &Stages) -> impl Iterator<Item = Row<'_>> {
