@@ -307,6 +307,31 @@ impl Transfers {
         &self.pieces[range_of(&self.pieces_end, index)]
     }
 
+    /// Those transfers that `wanted` takes, with the receivers that `receives` takes, by number of the transfer and of the
+    /// receiver among its own; start times stay.
+    #[must_use]
+    pub fn filtered(&self, wanted: impl Fn(usize) -> bool, receives: impl Fn(usize, usize) -> bool) -> Self {
+        let mut kept = Self::default();
+        for row in (0..self.len()).filter(|&row| wanted(row)) {
+            let all = self.receivers_of(row).enumerate();
+            let receivers: Vec<Receiver> =
+                all.filter(|(place, _)| receives(row, *place)).map(|(_, receiver)| receiver).collect();
+            kept.push(Transfer {
+                op: self.op[row],
+                member: self.member[row],
+                source: self.source[row],
+                source_buffer: self.source_buffer[row],
+                source_offset: self.source_offset[row],
+                bytes: self.bytes[row],
+                paired: self.paired[row],
+                receivers: &receivers,
+                pieces: self.pieces(row),
+            });
+            kept.send.extend(self.send.get(row));
+        }
+        kept
+    }
+
     /// Appends a transfer without a start time.
     pub fn push(&mut self, transfer: Transfer<'_>) {
         self.op.push(transfer.op);

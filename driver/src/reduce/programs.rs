@@ -1,6 +1,6 @@
 //! Fewer steps, transfers and receivers of exchange programs.
 
-use ipu_dialects::exchange::program::{Receiver, Transfer, Transfers};
+use ipu_dialects::exchange::program::Transfers;
 use ipu_dialects::exchange::{Program, Step, emit_program};
 use ipu_dialects::ir::{InsertionPoint, Name};
 use ipu_passes::manager::state::main_program;
@@ -49,7 +49,7 @@ pub(super) fn fewer_transfers(specimen: &Specimen) -> Vec<Candidate> {
     changed_phases(specimen, |transfers| {
         chunks(transfers.len())
             .map(|gone| {
-                let kept = keep(transfers, |row| !gone.contains(&row), |_, _| true);
+                let kept = transfers.filtered(|row| !gone.contains(&row), |_, _| true);
                 (kept, format!("drop transfers {gone:?}"))
             })
             .collect()
@@ -62,7 +62,7 @@ pub(super) fn fewer_receivers(specimen: &Specimen) -> Vec<Candidate> {
         let several = (0..transfers.len()).filter(|&row| transfers.receivers(row).len() > 1);
         several
             .map(|row| {
-                let kept = keep(transfers, |_| true, |at, place| at != row || place == 0);
+                let kept = transfers.filtered(|_| true, |at, place| at != row || place == 0);
                 (kept, format!("one receiver of transfer {row}"))
             })
             .collect()
@@ -86,33 +86,6 @@ fn changed_phases(
         }
     }
     found
-}
-
-/// The transfers and receivers that are wanted, with their times.
-fn keep(
-    transfers: &Transfers,
-    wanted: impl Fn(usize) -> bool,
-    receives: impl Fn(usize, usize) -> bool,
-) -> Transfers {
-    let mut kept = Transfers::default();
-    for row in (0..transfers.len()).filter(|&row| wanted(row)) {
-        let all = transfers.receivers_of(row).enumerate();
-        let receivers: Vec<Receiver> =
-            all.filter(|(place, _)| receives(row, *place)).map(|(_, receiver)| receiver).collect();
-        kept.push(Transfer {
-            op: transfers.op[row],
-            member: transfers.member[row],
-            source: transfers.source[row],
-            source_buffer: transfers.source_buffer[row],
-            source_offset: transfers.source_offset[row],
-            bytes: transfers.bytes[row],
-            paired: transfers.paired[row],
-            receivers: &receivers,
-            pieces: transfers.pieces(row),
-        });
-        kept.send.extend(transfers.send.get(row));
-    }
-    kept
 }
 
 #[cfg(test)]

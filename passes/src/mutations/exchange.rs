@@ -187,37 +187,9 @@ fn last_transfers(program: &mut Program) -> Option<&mut Transfers> {
     phases(program).last().map(|phase| &mut phase.transfers)
 }
 
-/// The transfers without the last receiver of transfer `row`; the transfer goes with its only one.
-fn without_receiver(transfers: &mut Transfers, row: usize) -> Option<()> {
-    let range = transfers.receivers(row);
-    let last = range.end.checked_sub(1)?;
-    if range.len() == 1 {
-        return without(transfers, row);
-    }
-    transfers.receiver.remove(last);
-    transfers.receiver_buffer.remove(last);
-    transfers.receiver_shift.remove(last);
-    transfers.receivers_end.iter_mut().skip(row).for_each(|end| *end -= 1);
-    Some(())
-}
-
+/// Takes out transfer `gone`.
 fn without(transfers: &mut Transfers, gone: usize) -> Option<()> {
-    let old = transfers.clone();
-    *transfers = Transfers::default();
-    for row in (0..old.len()).filter(|&row| row != gone) {
-        let receivers: Vec<_> = old.receivers_of(row).collect();
-        transfers.push(ipu_dialects::exchange::program::Transfer {
-            op: old.op[row],
-            member: old.member[row],
-            source: old.source[row],
-            source_buffer: old.source_buffer[row],
-            source_offset: old.source_offset[row],
-            bytes: old.bytes[row],
-            paired: old.paired[row],
-            receivers: &receivers,
-            pieces: old.pieces(row),
-        });
-    }
+    *transfers = transfers.filtered(|row| row != gone, |_, _| true);
     Some(())
 }
 
@@ -363,7 +335,9 @@ fn wrong_coalescing(program: &mut Program) -> Option<()> {
 fn dropped_receiver(program: &mut Program) -> Option<()> {
     let transfers = first_transfers(program)?;
     let row = (0..transfers.len()).find(|&row| transfers.receivers(row).len() > 1)?;
-    without_receiver(transfers, row)
+    let last = transfers.receivers(row).len() - 1;
+    *transfers = transfers.filtered(|_| true, |at, place| at != row || place != last);
+    Some(())
 }
 
 fn swapped_pieces(program: &mut Program) -> Option<()> {
