@@ -11,7 +11,7 @@ use ipu_passes::manager::{
 };
 use ipu_passes::select_plans::Prices;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{DriverCode, Exit, Failure};
 use crate::figures::Figures;
 use crate::instrumentation::{PrintWhen, Watch};
 use crate::opt::{exit_of, resolve_text};
@@ -22,6 +22,9 @@ pub struct CompileOptions {
     /// Passes to run instead of the default pipeline.
     #[arg(long, value_name = "PIPELINE")]
     pass_pipeline: Option<String>,
+    /// Run the passes that the first line of the file names, as in dumps and reduced files.
+    #[arg(long, conflicts_with = "pass_pipeline")]
+    rerun: bool,
     /// Choices that the plan must keep, such as grid=8x4x2.
     #[arg(long, value_name = "KEY=VALUE,...")]
     plan: Option<String>,
@@ -116,6 +119,9 @@ impl CompileOptions {
     /// # Errors
     /// The pipeline does not resolve.
     pub fn pipeline(&self, module: &Module, last: State) -> Result<(Pipeline, ResolvedPipeline), Failure> {
+        if self.rerun {
+            return resolve_text("the first line of the file", noted_pipeline(module)?);
+        }
         if let Some(text) = &self.pass_pipeline {
             return resolve_text("--pass-pipeline", text);
         }
@@ -130,6 +136,18 @@ impl CompileOptions {
             .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
         Ok((pipeline, resolved))
     }
+}
+
+/// The pipeline in the first line of the file that `module` was read from.
+fn noted_pipeline(module: &Module) -> Result<&str, Failure> {
+    const FLAG: &str = "--pass-pipeline='";
+    let first = module.sources.files().next().and_then(|(_, file)| file.text.lines().next());
+    let noted = first.filter(|line| line.starts_with("//")).and_then(|line| line.split_once(FLAG));
+    noted.and_then(|(_, rest)| rest.split_once('\'')).map(|(pipeline, _)| pipeline).ok_or_else(|| {
+        let message = "the first line of the file names no passes; `--rerun` takes files that start with \
+                       `// ... --pass-pipeline='...'`, as dumps and reduced files do";
+        Failure::new(Exit::Input, DriverCode::Usage, message)
+    })
 }
 
 /// Figures and dumps of one run.
