@@ -202,6 +202,17 @@ impl Module {
         value
     }
 
+    /// Takes away argument `index` of `block`, which nothing uses.
+    pub fn remove_argument(&mut self, block: BlockId, index: usize) {
+        let arguments = &mut self.blocks[block.index()].arguments;
+        let removed = arguments.remove(index);
+        let later: Vec<ValueId> = arguments.iter().skip(index).copied().collect();
+        debug_assert!(self.is_unused(removed));
+        for (place, value) in (index as u32..).zip(later) {
+            self.values[value.index()].source = ValueSource::Argument { block, index: place };
+        }
+    }
+
     pub(crate) fn create_value(&mut self, ty: Type, source: ValueSource, name: Option<Arc<str>>) -> ValueId {
         self.values.push(ValueData { ty, source, name, uses: SmallVec::new(), use_count: 0 });
         ValueId(self.values.len() as u32 - 1)
