@@ -104,6 +104,18 @@ pub fn write_standard_output(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// A word as a shell reads it back.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./=,:+@%-".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    // A name that starts like an option is a path all the same.
+    let path = if word.starts_with('-') && word.len() > 1 { "./" } else { "" };
+    format!("'{path}{}'", word.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

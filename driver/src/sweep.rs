@@ -96,11 +96,12 @@ impl Sweep {
         self.outcomes.iter().filter(|outcome| outcome.ending == ending).count()
     }
 
-    /// Whether no plan diverges or fails, and plans that must agree do.
+    /// Whether no plan diverges, fails or is outside tolerance, and plans that must agree do.
     #[must_use]
     pub fn passed(&self) -> bool {
-        let bad = self.count(Ending::Diverges) + self.count(Ending::Fails);
-        bad == 0 && self.different.values().all(|&results| results <= 1)
+        let bad = [Ending::Diverges, Ending::Fails, Ending::OutsideTolerance];
+        bad.iter().all(|&ending| self.count(ending) == 0)
+            && self.different.values().all(|&results| results <= 1)
     }
 }
 

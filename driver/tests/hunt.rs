@@ -56,13 +56,13 @@ fn a_right_program_has_nothing_to_find() {
     assert_eq!((output.status.code(), text(&output).contains("nothing is wrong")), (Some(0), true));
     let output = ipu(&["reduce", "test-ir/hunt/two-panels-right.ir"]);
     assert_eq!(output.status.code(), Some(2));
-    insta::assert_snapshot!(text(&output), @"");
+    insta::assert_snapshot!(text(&output));
 }
 
 #[test]
 fn a_refusal_is_no_miscompile() {
     let output = ipu(&["bisect", "test-ir/graph/returned.ir"]);
-    insta::assert_snapshot!(text(&output), @"");
+    insta::assert_snapshot!(text(&output));
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn the_first_op_that_leaves_the_finite_numbers_is_named() {
 fn two_files_differ_by_one_op() {
     let output = ipu(&["diff", "test-ir/hunt/two-panels.ir", "test-ir/hunt/two-panels-right.ir"]);
     assert_eq!(output.status.code(), Some(1));
-    insta::assert_snapshot!(text(&output), @"");
+    insta::assert_snapshot!(text(&output));
     let output = ipu(&["diff", "test-ir/hunt/two-panels.ir", "test-ir/example/gemm-graph.ir"]);
     assert_eq!(output.status.code(), Some(2));
-    insta::assert_snapshot!(text(&output), @"");
+    insta::assert_snapshot!(text(&output));
 }
 
 #[test]
@@ -130,5 +130,5 @@ fn shards_of_a_sweep_are_disjoint_and_complete() {
 fn elements_that_are_not_there_are_refused() {
     let output = ipu(&["trace", "test-ir/hunt/two-panels.ir", "--element", "2,0"]);
     assert_eq!(output.status.code(), Some(2));
-    insta::assert_snapshot!(text(&output).lines().last().unwrap_or_default(), @"");
+    insta::assert_snapshot!(text(&output).lines().last().unwrap_or_default());
 }

@@ -20,17 +20,18 @@ mod exchange;
 mod expected;
 mod fuel;
 mod graph;
-mod mapped;
+pub(crate) mod mapped;
 mod package;
 pub(crate) mod places;
 pub mod report;
 mod rows;
 mod words;
 
+use ipu_device::package::Package;
 use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};
 use ipu_dialects::exchange::Program;
-use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::ir::{Module, OpId, Type};
 use ipu_dialects::parser::{ParseOptions, parse_module};
 use ipu_dialects::printer::{PrintOptions, print_with};
 use ipu_dialects::registry::Registry;
@@ -54,7 +55,12 @@ use report::{Detected, ElementAt, Finding, OpAt};
 #[must_use]
 pub fn bisect(stages: &Stages, options: &ManagerOptions) -> Option<Finding> {
     let bisection = Bisection { stages, options, places: Places::of(stages) };
-    let mut finding = (0..stages.list.len()).find_map(|index| bisection.stage(index))?;
+    let all = 0..stages.list.len();
+    // Bits that differ are a miscompile; a distance from the reference may be the rounding that the graph asks for.
+    let mut finding = all
+        .clone()
+        .find_map(|index| bisection.stage(index))
+        .or_else(|| all.clone().find_map(|index| bisection.outside_tolerance(index)))?;
     bisection.result_element(&mut finding);
     finding.rewrite = bisection.rewrite(&finding);
     Some(finding)
@@ -82,29 +88,40 @@ impl<'s> Bisection<'s> {
             Outcome::Refused(failure, findings) => Some(self.refused(index, stage, *failure, findings)),
             Outcome::Faulted(failure) => Some(self.faulted(index, stage, failure)),
             Outcome::Ran(execution) => {
+                if let (None, Some(_)) = (&stage.entry, &stage.package)
+                    && let Some(other) = self.unsaid(index, stage)
+                {
+                    return Some(other);
+                }
                 let diverges = || {
                     let case = read_case(&stage.module).ok()?;
                     mapped::op_at_fault(&stage.module, &case, &self.places, (index, stage.name()))
                 };
                 let own = if execution.level == Level::Mapped { diverges() } else { None };
-                own.or_else(|| self.is_wrong(index, stage).then(|| self.values(index, stage)))
+                own.or_else(|| (stage.differ.unwrap_or(0) > 0).then(|| self.values(index, stage)))
                     .or_else(|| self.unsaid(index, stage))
             }
         }
     }
 
-    /// Whether a stage computes something else than the one before; the input, than its reference.
-    fn is_wrong(&self, index: usize, stage: &Stage) -> bool {
-        match self.before(index) {
-            None => !stage.passed(),
-            Some(before) => stage.differ.unwrap_or(0) > 0 || (before.passed() && !stage.passed()),
-        }
+    /// A stage that is further from the reference than the one before, and no bits say why.
+    fn outside_tolerance(&self, index: usize) -> Option<Finding> {
+        let stage = self.at(index).filter(|stage| !stage.passed())?;
+        let summary = "no op stores something else than it says: rounding in the declared types, a tolerance that is too tight, \
+                       or a wrong plan";
+        let mut finding = Finding::new(index, stage.name(), Detected::Tolerance, String::new());
+        self.compare(index, stage, &mut finding);
+        summary.clone_into(&mut finding.summary);
+        Some(finding)
     }
 
     /// What is wrong although the values are not: another interface, another precision, a row that does other things too.
     fn unsaid(&self, index: usize, stage: &Stage) -> Option<Finding> {
         let before = self.before(index)?;
         let (old, case) = (read_case(&before.module).ok()?, read_case(&stage.module).ok()?);
+        if let (None, Some(package)) = (&stage.entry, &stage.package) {
+            return self.other_options(index, &case, package);
+        }
         let found = |op: OpAt, summary: String| {
             let mut finding = Finding::new(index, stage.name(), Detected::StaticCheck, summary);
             finding.op = Some(op);
@@ -128,9 +145,32 @@ impl<'s> Bisection<'s> {
         }
     }
 
+    /// A package from elsewhere whose tensors are not laid out as the passes do now.
+    fn other_options(&self, index: usize, case: &Case, package: &Package) -> Option<Finding> {
+        let (_, before) = (self.at(index)?, read_case(&self.before(index)?.module).ok()?);
+        let parts = |case: &Case| -> Vec<(String, Type)> {
+            let arguments =
+                case.arguments.iter().map(|argument| (argument.name.clone(), argument.ty.clone()));
+            arguments
+                .chain(case.results.iter().map(|result| (result.name.clone(), result.ty.clone())))
+                .collect()
+        };
+        let (wanted, found) = (parts(&before), parts(case));
+        let (name, _) = wanted.iter().zip(&found).find(|(wanted, found)| wanted != found)?.0;
+        let summary = format!(
+            "`{name}` has another layout than the passes give it now: the package is of another plan"
+        );
+        let mut finding = Finding::new(index, "package", Detected::StaticCheck, summary);
+        let command = package.footer.as_ref().map(|footer| footer.command.join(" "));
+        let command = command.filter(|command| !command.is_empty());
+        finding
+            .notes
+            .extend(command.map(|command| format!("made by `{command}`; bisect with the same options")));
+        Some(finding)
+    }
+
     fn values(&self, index: usize, stage: &Stage) -> Finding {
-        let what = if index == 0 { "it differs from its reference" } else { "results differ" };
-        let mut finding = Finding::new(index, stage.name(), Detected::Values, what.to_owned());
+        let mut finding = Finding::new(index, stage.name(), Detected::Values, "results differ".to_owned());
         self.compare(index, stage, &mut finding);
         finding
     }

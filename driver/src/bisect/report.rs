@@ -62,6 +62,8 @@ pub enum Detected {
     Fault,
     /// The program computes something else.
     Values,
+    /// The program is outside tolerance, and nothing else is wrong.
+    Tolerance,
 }
 
 impl Detected {
@@ -74,6 +76,7 @@ impl Detected {
             Self::Refusal => "refusal",
             Self::Fault => "fault",
             Self::Values => "values",
+            Self::Tolerance => "tolerance",
         }
     }
 
@@ -84,6 +87,7 @@ impl Detected {
             Self::Refusal => "it cannot go on; what comes before it computes the same",
             Self::Fault => "what it left faults when it runs",
             Self::Values => "what it left computes something else",
+            Self::Tolerance => "what it left is outside tolerance",
         }
     }
 }
@@ -194,7 +198,12 @@ fn hexadecimal<S: Serializer>(bits: &u32, serializer: S) -> Result<S::Ok, S::Err
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} (0x{:0digits$x})", self.value as f32, self.bits, digits = self.digits)
+        let digits = self.digits;
+        // Whole numbers in full; others as short as f32 has them.
+        if self.value.fract() == 0.0 {
+            return write!(f, "{} (0x{:0digits$x})", self.value, self.bits);
+        }
+        write!(f, "{} (0x{:0digits$x})", self.value as f32, self.bits)
     }
 }
 

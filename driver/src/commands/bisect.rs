@@ -9,14 +9,15 @@ use ipu_passes::lift_package;
 use ipu_passes::manager::{Pipeline, State};
 
 use crate::bisect::bisect;
-use crate::bisect::report::Finding;
+use crate::bisect::report::{Detected, Finding};
 use crate::compile::CompileOptions;
 use crate::exit::{Exit, Failure};
-use crate::files::write_standard_output;
+use crate::files::{quoted, write_standard_output};
 use crate::load::{LoadOptions, load};
+use crate::opt::exit_of;
 use crate::package_file::read_package;
 use crate::render::{DiagnosticFormat, emit};
-use crate::stages::Stages;
+use crate::stages::{Outcome, Stages};
 
 /// Finds what makes a file compute the wrong thing.
 ///
@@ -70,7 +71,15 @@ pub fn run(arguments: &BisectArguments) -> Result<Exit, Failure> {
         }
     };
     write_standard_output(text.as_bytes())?;
-    Ok(if finding.is_some() { Exit::No } else { Exit::Ok })
+    let refused = stages.list.last().and_then(|stage| match &stage.outcome {
+        Outcome::Refused(failure, _) => Some(exit_of(*failure)),
+        _ => None,
+    });
+    Ok(match finding {
+        None => Exit::Ok,
+        Some(finding) if finding.detected == Detected::Refusal => refused.unwrap_or(Exit::CannotCompile),
+        Some(_) => Exit::No,
+    })
 }
 
 /// Writes the stages as numbered files, as compilation does.
@@ -89,16 +98,19 @@ fn rerun(arguments: &BisectArguments, stages: &Stages, finding: &Finding) -> Opt
     let before = finding.stage - 1;
     if let Some(folder) = arguments.options.dump_dir() {
         let file = crate::instrumentation::dump_name(before, stages.list[before].name());
-        return Some(format!("ipu-opt --pass-pipeline='{entry}'{mutation} {}", folder.join(file).display()));
+        return Some(format!(
+            "ipu-opt --pass-pipeline='{entry}'{mutation} {}",
+            quoted(&folder.join(file).to_string_lossy())
+        ));
     }
     let earlier = stages.list[..finding.stage].iter().filter_map(|stage| stage.entry.clone());
     let earlier = Pipeline { entries: earlier.collect() };
     Some(if earlier.entries.is_empty() {
-        format!("ipu-opt --pass-pipeline='{entry}'{mutation} {}", arguments.file)
+        format!("ipu-opt --pass-pipeline='{entry}'{mutation} {}", quoted(&arguments.file))
     } else {
         format!(
             "ipu-opt --pass-pipeline='{earlier}' {} | ipu-opt --pass-pipeline='{entry}'{mutation}",
-            arguments.file
+            quoted(&arguments.file)
         )
     })
 }

@@ -12,6 +12,7 @@ use ipu_dialects::mapped::meaning::{Divergence, first_divergence};
 use ipu_passes::manager::State;
 use serde::Serialize;
 
+use crate::bisect::mapped::stores_otherwise;
 use crate::commands::run::read_case;
 use crate::compile::CompileOptions;
 use crate::execute::failure;
@@ -93,6 +94,9 @@ fn mapped_op_at_fault(stage: &Stage) -> Result<Option<Diagnostic>, Failure> {
         return Ok(None);
     }
     let case = read_case(module)?;
+    if !stores_otherwise(module, &case) {
+        return Ok(None);
+    }
     let found = first_divergence(module, case.entry, &case.inputs());
     let found = found.map_err(|finding| failure(Exit::No, *finding, module))?;
     Ok(found.map(|found| at_fault(module, &case, &found)))

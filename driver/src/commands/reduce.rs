@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::compile::CompileOptions;
 use crate::exit::{DriverCode, Exit, Failure};
-use crate::files::{write_standard_output, write_whole};
+use crate::files::{quoted, write_standard_output, write_whole};
 use crate::load::{LoadOptions, load};
 use crate::reduce::predicate::{How, Wrong};
 use crate::reduce::{Budget, Predicate, Reduction, Size, Specimen, reduce, text};
@@ -60,6 +60,12 @@ pub fn run(arguments: &ReduceArguments) -> Result<Exit, Failure> {
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
     let (pipeline, _) = arguments.options.pipeline(&module, State::Code)?;
     let specimen = Specimen { module, pipeline };
+    let output = arguments.output.as_ref().filter(|path| path.as_os_str() != "-");
+    let folder = output.and_then(|path| path.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let message = format!("`{}` is no folder, so the result could not be written", folder.display());
+        return Err(Failure::new(Exit::Input, DriverCode::Unwritable, message));
+    }
     let predicate = predicate(arguments, &specimen)?;
     if !predicate.holds(&specimen) {
         let message =
@@ -80,7 +86,7 @@ pub fn run(arguments: &ReduceArguments) -> Result<Exit, Failure> {
         reduction.elapsed.as_secs_f64()
     );
     let file = header(arguments, &predicate, &reduction, lines) + &text(&reduction.specimen.module);
-    match &arguments.output {
+    match output {
         Some(path) => write_whole(path, file.as_bytes())?,
         None => write_standard_output(file.as_bytes())?,
     }
@@ -113,9 +119,17 @@ fn predicate(arguments: &ReduceArguments, specimen: &Specimen) -> Result<Predica
     })
 }
 
+/// A word of a command; options stay options.
+fn command_word(word: &str) -> String {
+    match word.strip_prefix('-') {
+        Some(rest) => format!("-{}", if rest.is_empty() { String::new() } else { quoted(rest) }),
+        None => quoted(word),
+    }
+}
+
 /// One line: what shows the fault, and how the file came about.
 fn header(arguments: &ReduceArguments, predicate: &Predicate, reduction: &Reduction, lines: usize) -> String {
-    let name = arguments.output.as_ref().map_or("FILE".to_owned(), |path| path.display().to_string());
+    let name = arguments.output.as_ref().map_or("FILE".to_owned(), |path| quoted(&path.to_string_lossy()));
     let pipeline = &reduction.specimen.pipeline;
     let passes = if pipeline.entries.is_empty() {
         " --pass-pipeline=''".to_owned()
@@ -137,7 +151,10 @@ fn header(arguments: &ReduceArguments, predicate: &Predicate, reduction: &Reduct
             (format!("ipu check{passes}{mutation} {name}"), format!("says /{pattern}/"))
         }
         Predicate::Exits(_, code) => (format!("ipu check{passes}{mutation} {name}"), format!("exits {code}")),
-        Predicate::Command(words) => (format!("{} {name}", words.join(" ")), "exits 0".to_owned()),
+        Predicate::Command(words) => {
+            let words: Vec<String> = words.iter().map(|word| command_word(word)).collect();
+            (format!("{} {name}", words.join(" ")), "exits 0".to_owned())
+        }
     };
     format!("// {command}  ({shows}; {} steps from {lines} lines)\n", reduction.steps)
 }

@@ -6,7 +6,7 @@ use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_standard_output;
 use crate::load::{LoadOptions, load};
 use crate::render::{DiagnosticFormat, emit};
-use crate::sweep::{Choice, Ending, Sweep, sweep};
+use crate::sweep::{Choice, Ending, Outcome, Sweep, sweep};
 
 /// Compiles and runs every plan of a case, not only the best, and compares them.
 ///
@@ -82,9 +82,7 @@ fn summary(file: &str, found: &Sweep) -> String {
     for (blocks, results) in &found.different {
         text.push_str(&format!("    distinct results of the plans with inner blocks {blocks}: {results}\n"));
     }
-    let bad = |outcome: &&crate::sweep::Outcome| {
-        !matches!(outcome.ending, Ending::Agrees | Ending::OutsideTolerance)
-    };
+    let bad = |outcome: &&Outcome| outcome.ending != Ending::Agrees;
     for outcome in found.outcomes.iter().filter(bad) {
         let said = outcome.said.as_deref().unwrap_or_default().trim_end();
         text.push_str(&format!(

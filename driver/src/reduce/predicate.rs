@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use ipu_dialects::case::Level;
-use ipu_dialects::mapped::meaning::first_divergence;
 use ipu_passes::manager::{ManagerOptions, RunFailure};
 use regex::Regex;
 
 use super::{Specimen, text};
+use crate::bisect::mapped::stores_otherwise;
 use crate::commands::run::read_case;
 use crate::opt::exit_of;
 use crate::stages::{Outcome, Stage, Stages};
@@ -61,9 +61,7 @@ impl Wrong {
         let otherwise = |stage: &&Stage| {
             let mapped = stage.execution().is_some_and(|execution| execution.level == Level::Mapped);
             let case = mapped.then(|| read_case(&stage.module).ok()).flatten();
-            case.is_some_and(|case| {
-                first_divergence(&stage.module, case.entry, &case.inputs()).is_ok_and(|found| found.is_some())
-            })
+            case.is_some_and(|case| stores_otherwise(&stage.module, &case))
         };
         let outside = |stage: &&Stage| stage.execution().is_some_and(|execution| !execution.passed());
         let wrong = |stage: &Stage, how| Self { stage: stage.name().to_owned(), how };

@@ -10,7 +10,7 @@ use ipu_dialects::exchange::program::{
     Step, Transfer, Transfers,
 };
 use ipu_dialects::ir::{Module, Name, OpId, Type, ValueId};
-use ipu_dialects::mapped::calls::{Stage, Storage, work};
+use ipu_dialects::mapped::calls::{Scratch, Stage, Storage, work};
 use ipu_dialects::mapped::{self, MappedError, ShardedTensor};
 
 use super::buffers::Buffers;
@@ -104,14 +104,19 @@ impl Expansion<'_> {
             self.module.value_name(result).map_or_else(|| format!("v{}", result.index()), str::to_owned);
         let tensor = self.tensor(op, self.module.value_type(result))?;
         let target = self.buffers.add(result, op, &name, &tensor);
-        let scratch: Vec<BufferId> =
-            work.scratch.iter().map(|scratch| self.buffers.add_scratch(op, &name, scratch)).collect();
+        // The sum of a single partial has nothing to stage.
+        let is_used = |scratch: &Scratch| scratch.bytes.values().any(|bytes| bytes.0 > 0);
+        let scratch: Vec<Option<BufferId>> = work
+            .scratch
+            .iter()
+            .map(|scratch| is_used(scratch).then(|| self.buffers.add_scratch(op, &name, scratch)))
+            .collect();
         let operands: Vec<Option<BufferId>> =
             self.module.operands(op).iter().map(|&operand| self.buffers.of(operand)).collect();
         let storage = |storage: Storage| match storage {
             Storage::Operand(index) => operands.get(index as usize).copied().flatten(),
             Storage::Result => Some(target),
-            Storage::Scratch(index) => scratch.get(index as usize).copied(),
+            Storage::Scratch(index) => scratch.get(index as usize).copied().flatten(),
         };
         for (index, stage) in work.stages.iter().enumerate() {
             let suffix = if index == 0 { String::new() } else { format!("_{index}") };
