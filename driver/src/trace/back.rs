@@ -184,7 +184,9 @@ impl Traced<'_> {
             let place = Place { tile, buffer: slice.buffer, offset: first.start };
             from.extend(self.source(Value { place, bytes }, (at, row)));
         }
-        (format!("`@{}` on tile {tile} from {}", run.kernel.symbol(), read.join(" and ")), from)
+        let read =
+            if read.is_empty() { "operands that do not change it".to_owned() } else { read.join(" and ") };
+        (format!("`@{}` on tile {tile} from {read}", run.kernel.symbol()), from)
     }
 
     /// Bytes of the smallest element among the operands.

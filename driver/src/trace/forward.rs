@@ -1,4 +1,4 @@
-//! Forward: the program run twice, once with one element spoilt; what differs after each step is where the element went.
+//! Forward: the program run again with one element spoilt; what differs after each step is where the element went.
 
 use ipu_device::LogicalTile;
 use ipu_dialects::exchange::meaning::{Machine, Write, writes};
@@ -34,7 +34,7 @@ pub struct Reach {
 impl Traced<'_> {
     /// Where element `index` of the input or weight `name` goes, step by step; nothing if there is no such element.
     ///
-    /// An element is spoilt by turning its bits over, so elements whose value that does not change after rounding are not seen.
+    /// An element is spoilt by other bits and by NaN, so that it shows through zeros; where the data is NaN already it is not seen.
     #[must_use]
     pub fn forward(&self, name: &str, index: &[u32]) -> Option<Vec<Reach>> {
         let bindings = &self.program.bindings;
@@ -45,24 +45,30 @@ impl Traced<'_> {
         let (shard, element) = tensor.placement.locate(index)?;
         let width = tensor.placement.element_bytes() as usize;
         let start = tensor.placement.image_ranges().get(shard as usize)?.start + element as usize * width;
-        let mut spoilt_images = self.images.to_vec();
-        // The top bit stays: with the rest turned over the number is another one and mostly no NaN.
-        for (number, byte) in spoilt_images.get_mut(at)?.get_mut(start..start + width)?.iter_mut().enumerate()
-        {
-            *byte ^= if number + 1 == width { 0x3f } else { 0xff };
-        }
+        let spoilt = |spoil: &dyn Fn(u8) -> u8| {
+            let mut images = self.images.to_vec();
+            images
+                .get_mut(at)?
+                .get_mut(start..start + width)?
+                .iter_mut()
+                .for_each(|byte| *byte = spoil(*byte));
+            Machine::new(self.program, &images).ok()
+        };
         let mut right = Machine::new(self.program, self.images).ok()?;
-        let mut spoilt = Machine::new(self.program, &spoilt_images).ok()?;
+        // NaN of 16 and 32 bits is all ones, NaN of FP8 the sign alone.
+        let mut wrong = [spoilt(&|byte| byte ^ 0x3f)?, spoilt(&|_| 0xff)?, spoilt(&|_| 0x80)?];
         let mut reached = Vec::new();
         for (number, step) in self.program.steps.iter().enumerate() {
             right.step(number).ok()?;
-            spoilt.step(number).ok()?;
-            reached.extend(self.reach(number, step, &right, &spoilt));
+            for machine in &mut wrong {
+                machine.step(number).ok()?;
+            }
+            reached.extend(self.reach(number, step, &right, &wrong));
         }
         Some(reached)
     }
 
-    fn reach(&self, number: usize, step: &Step, right: &Machine<'_>, spoilt: &Machine<'_>) -> Vec<Reach> {
+    fn reach(&self, number: usize, step: &Step, right: &Machine<'_>, spoilt: &[Machine<'_>]) -> Vec<Reach> {
         let mut all: Vec<Reach> = Vec::new();
         let mut last: Option<LogicalTile> = None;
         for write in writes(step) {
@@ -82,7 +88,11 @@ impl Traced<'_> {
                 None => all.push(Reach {
                     step: number,
                     op: OpAt::of(self.module, write.op),
-                    place: self.places.place(&name, tile, first),
+                    place: self.places.place(
+                        &name,
+                        tile,
+                        element.as_ref().map_or(first, |element| element.offset),
+                    ),
                     buffer: name,
                     count: elements.len() as u64,
                     unit: if element.is_some() { "elements" } else { "bytes" },
@@ -97,15 +107,16 @@ impl Traced<'_> {
 }
 
 /// Offsets in the buffer.
-fn differing_bytes(write: &Write, right: &Machine<'_>, spoilt: &Machine<'_>) -> Vec<u32> {
+fn differing_bytes(write: &Write, right: &Machine<'_>, spoilt: &[Machine<'_>]) -> Vec<u32> {
     let to = write.to;
     let bytes = |machine: &Machine<'_>| -> Option<Vec<u8>> {
         let range = to.offset as usize..(to.offset + write.bytes) as usize;
         Some(machine.bytes(to.buffer, to.tile)?.get(range)?.to_vec())
     };
-    let (Some(right), Some(spoilt)) = (bytes(right), bytes(spoilt)) else { return Vec::new() };
-    let pairs = (to.offset..).zip(right.iter().zip(&spoilt));
-    pairs.filter(|(_, (one, other))| one != other).map(|(offset, _)| offset).collect()
+    let Some(right) = bytes(right) else { return Vec::new() };
+    let spoilt: Vec<Vec<u8>> = spoilt.iter().filter_map(bytes).collect();
+    let differs = |at: &usize| spoilt.iter().any(|bytes| bytes.get(*at) != right.get(*at));
+    (0..right.len()).filter(differs).map(|at| to.offset + at as u32).collect()
 }
 
 /// The steps as lines.

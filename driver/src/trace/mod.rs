@@ -1,7 +1,7 @@
 //! Where a value comes from, and where it goes: through host moves, transfers and kernel calls of a placed program.
 //!
 //! Backward, [`back`] asks for each byte which step wrote it last; of a kernel call it finds by trying which bytes of the operands
-//! matter. Forward, [`forward`] runs the program twice, once with the element spoilt, and shows after each step what differs.
+//! matter. Forward, [`forward`] runs the program again with the element spoilt, and shows after each step what differs.
 
 pub mod back;
 pub mod forward;
