@@ -224,7 +224,12 @@ fn compare_attributes(name: &str, old: &Attribute, new: &Attribute, differ: &mut
 
 /// The start of a value.
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(WIDTH) {
+    start_of(text, WIDTH)
+}
+
+/// The first `width` characters of a text, and dots if there are more.
+pub(crate) fn start_of(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,16 +1,14 @@
 //! Planted miscompiles on the command line, and the campaign that bisects each of them.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use ipu_dialects::ir::Module;
 use ipu_dialects::spelling::nearest;
 use ipu_passes::manager::{ManagerOptions, Pipeline, State, registry};
 use ipu_passes::mutations::{self, Mutation};
-use serde::Serialize;
 
 use crate::bisect::bisect;
-use crate::bisect::report::{Detected, Finding, OpAt};
+use crate::bisect::report::{Detected, OpAt};
 use crate::exit::Failure;
 use crate::load::{LoadOptions, load};
 use crate::stages::Stages;
@@ -38,7 +36,7 @@ pub fn list() -> String {
 }
 
 /// What bisection made of one mutation.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Attribution {
     /// The mutation.
     pub name: &'static str,
@@ -56,8 +54,6 @@ pub struct Attribution {
     pub correct: bool,
     /// Whether the pass is right.
     pub pass_correct: bool,
-    /// Time that it took here.
-    pub elapsed: Duration,
 }
 
 /// The passes that compile `module`, which was read from the file of `mutation`, to the state `last`, with the plan that it needs.
@@ -76,11 +72,7 @@ pub fn pipeline(mutation: &Mutation, module: &Module, last: State) -> Pipeline {
 ///
 /// # Errors
 /// The file cannot be read, or has no data or reference.
-pub fn attribute(
-    mutation: &'static Mutation,
-    folder: &Path,
-) -> Result<(Attribution, Option<Finding>), Failure> {
-    let started = Instant::now();
+pub fn attribute(mutation: &'static Mutation, folder: &Path) -> Result<Attribution, Failure> {
     let (mut module, _) = load(&folder.join(mutation.case).to_string_lossy(), LoadOptions::default())?;
     module.make_locations_explicit();
     let pipeline = pipeline(mutation, &module, State::Code);
@@ -93,7 +85,7 @@ pub fn attribute(
     let pass_correct = named_pass.as_deref() == Some(mutation.pass);
     let correct = pass_correct && ops.iter().any(|op| op.is_a(mutation.op));
     let named_ops = ops.iter().map(|op| op.name.clone()).collect();
-    let attribution = Attribution {
+    Ok(Attribution {
         name: mutation.name,
         pass: mutation.pass,
         op: mutation.op,
@@ -102,9 +94,7 @@ pub fn attribute(
         named_ops,
         correct,
         pass_correct,
-        elapsed: started.elapsed(),
-    };
-    Ok((attribution, finding))
+    })
 }
 
 /// The table of a campaign.

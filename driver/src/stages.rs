@@ -9,10 +9,11 @@ use ipu_dialects::case::{Case, Level};
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::graph::meaning::{Precision, evaluate};
 use ipu_dialects::ir::Module;
+use ipu_dialects::mapped::meaning::evaluate_logical;
 use ipu_dialects::source::Span;
 use ipu_dialects::tensor_data::TensorData;
 use ipu_passes::manager::{
-    Artifacts, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, RunFailure, Silent,
+    Artifacts, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, Run, RunFailure, Silent,
 };
 
 use crate::commands::run::read_case;
@@ -27,6 +28,8 @@ pub struct Stage {
     pub entry: Option<PipelineEntry>,
     /// The module after the pass, as far as the pass came.
     pub module: Module,
+    /// The program with its data; nothing if the pass refused, or if the module is no case.
+    pub case: Option<Case>,
     /// The package, if the pass made one.
     pub package: Option<Package>,
     /// What became of it.
@@ -69,6 +72,23 @@ impl Stage {
         }
     }
 
+    /// The case, if the stage is a mapped program that ran.
+    #[must_use]
+    pub fn mapped_case(&self) -> Option<&Case> {
+        self.execution().filter(|execution| execution.level == Level::Mapped)?;
+        self.case.as_ref()
+    }
+
+    /// Whether it is a mapped program whose results in storage are other bits than its results on coordinates. An op may store
+    /// something else than it says and another may undo it, or nobody use it.
+    #[must_use]
+    pub fn stores_otherwise(&self) -> bool {
+        let logical =
+            self.mapped_case().map(|case| evaluate_logical(&self.module, case.entry, &case.inputs()));
+        let stored = self.execution().map(|execution| &execution.results);
+        matches!((logical, stored), (Some(Ok(logical)), Some(stored)) if logical != *stored)
+    }
+
     /// Whether it ran, agrees with the stage before, and is within tolerance of the reference.
     #[must_use]
     pub fn passed(&self) -> bool {
@@ -100,14 +120,13 @@ impl Stages {
         for entry in &pipeline.entries {
             let Some(last) = stages.list.last().filter(|stage| stage.execution().is_some()) else { break };
             let mut module = last.module.clone();
-            let one = Pipeline { entries: vec![entry.clone()] };
-            let resolved = ResolvedPipeline::new(&one, |_| Span::NONE)
+            let run = run_pass(&mut module, entry, options)
                 .map_err(|findings| Failure::of(Exit::Input, findings, &module.sources))?;
-            let run = resolved.run(&mut module, options, Artifacts::default(), &mut Silent);
             match run.failure {
                 Some(refused) => stages.list.push(Stage {
                     entry: Some(entry.clone()),
                     module,
+                    case: None,
                     package: None,
                     outcome: Outcome::Refused(refused, run.diagnostics),
                     declared: None,
@@ -144,12 +163,16 @@ impl Stages {
         module: Module,
         package: Option<Package>,
     ) -> Stage {
-        let outcome = match self.execute(&module, package.as_ref()) {
-            Ok(execution) => Outcome::Ran(execution),
-            Err(failure) => Outcome::Faulted(failure),
+        let (case, executed) = match read_case(&module) {
+            Ok(case) => {
+                let executed = self.execute(&module, &case, package.as_ref());
+                (Some(case), executed)
+            }
+            Err(failure) => (None, Err(failure)),
         };
-        let declared = self.declared(&module);
-        let mut stage = Stage { entry, module, package, outcome, declared, differ: None };
+        let outcome = executed.map_or_else(Outcome::Faulted, Outcome::Ran);
+        let declared = case.as_ref().and_then(|case| declared(&module, case));
+        let mut stage = Stage { entry, module, case, package, outcome, declared, differ: None };
         if let (Some(last), Some(now)) = (before.and_then(Stage::execution), stage.execution()) {
             // Between a graph and its mapped program rounding differs.
             let comparable = last.level == now.level || last.level >= Level::Mapped;
@@ -162,16 +185,10 @@ impl Stages {
         stage
     }
 
-    fn declared(&self, module: &Module) -> Option<Vec<TensorData>> {
-        let case = read_case(module).ok().filter(|case| case.level == Level::Graph)?;
-        evaluate(module, case.entry, &case.inputs(), Precision::Declared).ok()
-    }
-
-    fn execute(&self, module: &Module, package: Option<&Package>) -> Result<Execution, Failure> {
-        let case = read_case(module)?;
+    fn execute(&self, module: &Module, case: &Case, package: Option<&Package>) -> Result<Execution, Failure> {
         match package {
-            Some(package) => execute_package(module, &case, package, &self.reference, DeviceUse::default()),
-            None => execute(module, &case, &self.reference, DeviceUse::default()),
+            Some(package) => execute_package(module, case, package, &self.reference, DeviceUse::default()),
+            None => execute(module, case, &self.reference, DeviceUse::default()),
         }
     }
 
@@ -189,25 +206,39 @@ impl Stages {
             let numbers = numbers.filter(|(_, (wanted, found))| !wanted.is_nan() && !found.is_nan());
             let element = reference.element.element;
             let distance = |(index, _)| {
-                let bits = element_bits(reference, index).zip(element_bits(result, index))?;
-                Some(ulp_distance(element, bits.0, bits.1))
+                let (wanted, found) = self::element(reference, index).zip(self::element(result, index))?;
+                Some(ulp_distance(element, bits(wanted), bits(found)))
             };
             numbers.filter_map(distance).max().unwrap_or(0)
         };
         self.reference.iter().zip(results).map(of_result).max().unwrap_or(0)
     }
+}
 
-    /// Position of the first stage that does not pass.
-    #[must_use]
-    pub fn first_wrong(&self) -> Option<usize> {
-        self.list.iter().position(|stage| !stage.passed())
-    }
+/// Runs one pass alone.
+///
+/// # Errors
+/// The pass is unknown, or does not take its options.
+pub(crate) fn run_pass(
+    module: &mut Module,
+    entry: &PipelineEntry,
+    options: &ManagerOptions,
+) -> Result<Run, Diagnostics> {
+    let pipeline = Pipeline { entries: vec![entry.clone()] };
+    let resolved = ResolvedPipeline::new(&pipeline, |_| Span::NONE)?;
+    Ok(resolved.run(module, options, Artifacts::default(), &mut Silent))
+}
+
+/// The results of a graph in the precision that its ops declare.
+fn declared(module: &Module, case: &Case) -> Option<Vec<TensorData>> {
+    let graph = (case.level == Level::Graph).then_some(case)?;
+    evaluate(module, graph.entry, &graph.inputs(), Precision::Declared).ok()
 }
 
 /// Elements that are not the same bits; all of a result that the other has not.
 fn differing(before: &[TensorData], after: &[TensorData]) -> u64 {
     let count = |(one, other): (&TensorData, &TensorData)| {
-        let width = element_bytes(one);
+        let width = one.element.element.bytes() as usize;
         if one.bytes.len() != other.bytes.len() {
             return one.element_count();
         }
@@ -217,16 +248,13 @@ fn differing(before: &[TensorData], after: &[TensorData]) -> u64 {
     before.iter().zip(after).map(count).sum()
 }
 
-/// The bits of element number `index`, in row-major order.
-#[must_use]
-pub fn element_bits(data: &TensorData, index: usize) -> Option<u32> {
-    let width = element_bytes(data);
-    let bytes = data.bytes.get(index * width..(index + 1) * width)?;
-    Some(bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte)))
+/// The bytes of element number `at`, in row-major order.
+pub(crate) fn element(data: &TensorData, at: usize) -> Option<&[u8]> {
+    let width = data.element.element.bytes() as usize;
+    data.bytes.get(at * width..(at + 1) * width)
 }
 
-/// Bytes of an element.
-#[must_use]
-pub fn element_bytes(data: &TensorData) -> usize {
-    data.element.element.bytes().max(1) as usize
+/// Little-endian bytes as bits.
+pub(crate) fn bits(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte))
 }

@@ -68,8 +68,7 @@ fn right(mutation: &'static Mutation) -> Option<Right> {
 fn is_a_miscompile_and_attributed(mutation: &'static Mutation) -> Result<(), Failed> {
     let (last, right) = right(mutation).ok_or("the file does not compile and run without the mutation")?;
     let same_bits = results(mutation, true, last).is_some_and(|wrong| wrong == right);
-    let (found, _) =
-        attribute(mutation, &folder()).map_err(|failure| format!("{:?}", failure.diagnostics))?;
+    let found = attribute(mutation, &folder()).map_err(|failure| format!("{:?}", failure.diagnostics))?;
     if same_bits && matches!(found.detected, None | Some(Detected::Values)) {
         return Err("the results are the same bits with and without the mutation".into());
     }

@@ -126,21 +126,15 @@ fn error_between(reference: f64, actual: f64, present: bool) -> f64 {
 /// Representable values between two f16, 0 for equal ones and for 0 and -0; `None` if either is NaN.
 #[must_use]
 pub fn ulp_distance_f16(a: f16, b: f16) -> Option<u32> {
-    let place = |value: f16| {
-        let magnitude = i32::from(value.to_bits() & 0x7fff);
-        if value.to_bits() & 0x8000 == 0 { magnitude } else { -magnitude }
-    };
-    (!a.is_nan() && !b.is_nan()).then(|| place(a).abs_diff(place(b)))
+    let distance = || ulp_distance(ElementType::F16, a.to_bits().into(), b.to_bits().into());
+    (!a.is_nan() && !b.is_nan()).then(distance)
 }
 
 /// Representable values between two f32, 0 for equal ones and for 0 and -0; `None` if either is NaN.
 #[must_use]
 pub fn ulp_distance_f32(a: f32, b: f32) -> Option<u64> {
-    let place = |value: f32| {
-        let magnitude = i64::from(value.to_bits() & 0x7fff_ffff);
-        if value.to_bits() >> 31 == 0 { magnitude } else { -magnitude }
-    };
-    (!a.is_nan() && !b.is_nan()).then(|| place(a).abs_diff(place(b)))
+    let distance = || u64::from(ulp_distance(ElementType::F32, a.to_bits(), b.to_bits()));
+    (!a.is_nan() && !b.is_nan()).then(distance)
 }
 
 /// Representable values between two elements of type `element`, given as their bits; for floats 0 between 0 and -0. NaN counts

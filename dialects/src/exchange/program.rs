@@ -69,6 +69,13 @@ impl Program {
             .filter_map(|step| if let Step::Compute(compute) = step { Some(compute) } else { None })
     }
 
+    /// The stores of results, in order.
+    pub fn stores(&self) -> impl DoubleEndedIterator<Item = &HostMove> {
+        self.steps
+            .iter()
+            .filter_map(|step| if let Step::StoreHost(moves) = step { Some(moves) } else { None })
+    }
+
     /// Whether every phase is scheduled.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {

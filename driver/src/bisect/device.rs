@@ -24,20 +24,18 @@ pub(super) struct Lowered<'a> {
     pub(super) placed: &'a Program,
     pub(super) case: &'a Case,
     pub(super) tile_module: &'a Module,
-    pub(super) package: &'a Package,
-    /// Whether a pass made the package, not bisection.
-    pub(super) made_by_pass: bool,
     pub(super) places: &'a Places,
 }
 
 impl Lowered<'_> {
-    /// Fills `finding` with the first thing that the package does differently; says whether there is one.
-    pub(super) fn compare(&self, finding: &mut Finding) -> bool {
+    /// Fills `finding` with the first thing that `package` does differently; says whether there is one. A package that a pass
+    /// made is also held against the tile program.
+    pub(super) fn compare(&self, package: &Package, made_by_pass: bool, finding: &mut Finding) -> bool {
         let Ok(images) = binding_images(self.case, self.placed) else { return false };
         let Ok(expected) = Expected::of(self.placed, &images) else { return false };
         let Ok(arguments) = argument_images(self.case) else { return false };
         let given = |_, binding: &Binding| arguments.get(binding.name.as_str()).cloned().unwrap_or_default();
-        let Ok((_, simulator)) = run_observed(self.package, &given) else { return false };
+        let Ok((_, simulator)) = run_observed(package, &given) else { return false };
         let program = main_program(self.tile_module);
         let tile = program.and_then(|op| TileProgram::read(self.tile_module, op).ok());
         let moving: Vec<&ExpectedPhase> =
@@ -50,8 +48,8 @@ impl Lowered<'_> {
         }
         let observed = Observed { lowered: self, simulator: &simulator, tile, words };
         let found = observed.find(&moving, &expected.after, finding);
-        if let Some(tile) = observed.tile.as_ref().filter(|_| self.made_by_pass)
-            && let Some((emitted, note)) = image_difference(tile, self.package)
+        if let Some(tile) = observed.tile.as_ref().filter(|_| made_by_pass)
+            && let Some((emitted, note)) = image_difference(tile, package)
         {
             finding.emitted = Some(emitted);
             finding.notes.push(note);
@@ -165,11 +163,7 @@ impl Observed<'_> {
     /// Results that leave otherwise although every tile holds the right bytes.
     fn outputs(&self, finding: &mut Finding) -> bool {
         let placed = self.lowered.placed;
-        let mut stores = placed.steps.iter().filter_map(|step| match step {
-            Step::StoreHost(moves) => Some(moves),
-            _ => None,
-        });
-        let Some(store) = stores.next_back() else { return false };
+        let Some(store) = placed.stores().next_back() else { return false };
         let name = placed.bindings.get(store.binding).map(|binding| format!("@{}", binding.name));
         finding.op = Some(OpAt::of(self.lowered.placed_module, store.op));
         finding.emitted = Some(OpAt::named("tile.binding", name));

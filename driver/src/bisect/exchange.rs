@@ -5,8 +5,9 @@ use std::ops::Range;
 use ipu_device::LogicalTile;
 use ipu_dialects::case::Case;
 use ipu_dialects::exchange::meaning::{Fault, Machine, Place, Timing, Write, writes};
-use ipu_dialects::exchange::program::{BufferId, HostPart, Program, Step};
+use ipu_dialects::exchange::program::{BufferId, HostMove, HostPart, Program, Step};
 use ipu_dialects::ir::{Module, OpId};
+use ipu_dialects::mapped::calls::buffer_name;
 use ipu_dialects::mapped::meaning::{OpStorage, Shard, Shards, storage_of_ops};
 use ipu_dialects::mapped::{Relabel, ShardedTensor};
 use rustc_hash::FxHashMap;
@@ -152,8 +153,7 @@ struct Store<'p> {
 }
 
 fn stores<'p>(program: &'p Program) -> Vec<Store<'p>> {
-    let of_step = |step: &'p Step| {
-        let Step::StoreHost(moves) = step else { return None };
+    let of_move = |moves: &'p HostMove| {
         let part = |part: &HostPart| {
             let slice = part.slice;
             let range = slice.offset..slice.offset + slice.bytes;
@@ -162,7 +162,7 @@ fn stores<'p>(program: &'p Program) -> Vec<Store<'p>> {
         let result = program.bindings.get(moves.binding)?.name.as_str();
         Some(Store { result, op: moves.op, parts: moves.parts.iter().map(part).collect() })
     };
-    program.steps.iter().filter_map(of_step).collect()
+    program.stores().filter_map(of_move).collect()
 }
 
 /// Results that are taken from elsewhere.
@@ -217,11 +217,7 @@ pub(super) fn compare_mapped(
         (None, Some((_, fault))) => finding.op = Some(OpAt::of(after_module, fault.op)),
         (None, None) => {
             // Every buffer is right: what is left is the way to the host.
-            let mut stores = after.program.steps.iter().filter_map(|step| match step {
-                Step::StoreHost(moves) => Some(moves),
-                _ => None,
-            });
-            let Some(store) = stores.next_back() else { return false };
+            let Some(store) = after.program.stores().next_back() else { return false };
             finding.op = Some(OpAt::of(after_module, store.op));
             finding.summary = "every buffer holds the right bytes, other bytes reach the host".to_owned();
         }
@@ -249,7 +245,7 @@ fn op_shards(mapped: &Module, stored: &OpStorage) -> Vec<NamedShard> {
         return Vec::new();
     }
     let value = mapped.result(stored.op, 0);
-    let name = mapped.value_name(value).map_or_else(|| format!("v{}", value.index()), str::to_owned);
+    let name = buffer_name(mapped, value);
     let op = OpAt::of(mapped, stored.op);
     let scratch = stored.scratch.iter().flat_map(|(scratch, shards)| {
         let name = format!("{name}.{scratch}");

@@ -2,13 +2,12 @@
 
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
-use ipu_dialects::printer::{PrintOptions, print_with};
-use ipu_dialects::source::Span;
-use ipu_passes::manager::{
-    Artifacts, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, Run, Silent,
-};
+use ipu_passes::manager::{ManagerOptions, PipelineEntry};
 
 use super::report::Rewrite;
+use crate::diff::start_of;
+use crate::reduce::text;
+use crate::stages::run_pass;
 
 /// Lines of a change that are shown.
 const SHOWN: usize = 8;
@@ -47,40 +46,14 @@ pub(super) fn first_rewrite(
 }
 
 fn run(module: &Module, entry: &PipelineEntry, options: &ManagerOptions) -> Option<Module> {
-    let (module, run) = one_pass(module, entry, options).ok()?;
+    let mut module = module.clone();
+    let run = run_pass(&mut module, entry, options).ok()?;
     run.failure.is_none().then_some(module)
 }
 
 /// What the pass says about `module`.
 pub(super) fn findings(module: &Module, entry: &PipelineEntry, options: &ManagerOptions) -> Diagnostics {
-    match one_pass(module, entry, options) {
-        Ok((_, run)) => run.diagnostics,
-        Err(findings) => findings,
-    }
-}
-
-fn one_pass(
-    module: &Module,
-    entry: &PipelineEntry,
-    options: &ManagerOptions,
-) -> Result<(Module, Run), Diagnostics> {
-    let mut module = module.clone();
-    let pipeline = Pipeline { entries: vec![entry.clone()] };
-    let resolved = ResolvedPipeline::new(&pipeline, |_| Span::NONE)?;
-    let run = resolved.run(&mut module, options, Artifacts::default(), &mut Silent);
-    Ok((module, run))
-}
-
-fn text(module: &Module) -> String {
-    print_with(module, PrintOptions { generic: false, locations: false })
-}
-
-/// The start of a line.
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
+    run_pass(&mut module.clone(), entry, options).map_or_else(|findings| findings, |run| run.diagnostics)
 }
 
 /// Lines that go and lines that come.
@@ -89,7 +62,7 @@ fn change(before: &str, after: &str) -> Vec<String> {
         let there: std::collections::BTreeSet<&str> = other.lines().collect();
         one.lines()
             .filter(|line| !there.contains(line))
-            .map(|line| format!("{sign} {}", cut(line.trim())))
+            .map(|line| format!("{sign} {}", start_of(line.trim(), WIDTH)))
             .collect()
     };
     let mut change = only(before, after, '-');

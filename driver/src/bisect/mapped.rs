@@ -3,26 +3,16 @@
 use ipu_device::orders::ElementOrder;
 use ipu_dialects::case::Case;
 use ipu_dialects::ir::{Attribute, Module, OpId, ValueId};
+use ipu_dialects::mapped::calls::buffer_name;
 use ipu_dialects::mapped::meaning::{
-    Divergence, LogicalValue, OpStorage, Shards, evaluate_logical, evaluate_storage, first_divergence,
-    logical, storage_of_ops,
+    Divergence, LogicalValue, OpStorage, Shards, first_divergence, logical, storage_of_ops,
 };
 use ipu_dialects::mapped::{Relabel, ShardedTensor};
 use ipu_dialects::tensor_data::TensorData;
 
-use super::places::{Places, bits};
+use super::places::Places;
 use super::report::{Detected, ElementAt, Finding, Number, OpAt};
-
-/// Whether the results in storage are other bits than the results on coordinates. An op may store something else than it says
-/// and another may undo it, or nobody use it.
-pub(crate) fn stores_otherwise(module: &Module, case: &Case) -> bool {
-    let inputs = case.inputs();
-    let logical = evaluate_logical(module, case.entry, &inputs);
-    let stored = evaluate_storage(module, case.entry, &inputs);
-    let (Ok(logical), Ok(stored)) = (logical, stored) else { return false };
-    let stored: Option<Vec<TensorData>> = stored.iter().map(|shards| shards.unpack().ok()).collect();
-    stored.is_some_and(|stored| stored != logical)
-}
+use crate::stages::bits;
 
 /// The op of the mapped program whose storage meaning differs from its logical one.
 pub(super) fn op_at_fault(
@@ -31,9 +21,6 @@ pub(super) fn op_at_fault(
     places: &Places,
     (stage, pass): (usize, &str),
 ) -> Option<Finding> {
-    if !stores_otherwise(module, case) {
-        return None;
-    }
     let found = first_divergence(module, case.entry, &case.inputs()).ok()??;
     let ops = storage_of_ops(module, case.entry, &case.inputs()).ok()?;
     let stored = ops.iter().find(|stored| stored.op == found.op)?;
@@ -59,8 +46,7 @@ fn buffer_of(module: &Module, op: OpId) -> (String, OpId) {
         }
     }
     let value = module.result(op, 0);
-    let name = module.value_name(value).map_or_else(|| format!("v{}", value.index()), str::to_owned);
-    (name, op)
+    (buffer_name(module, value), op)
 }
 
 fn element(module: &Module, stored: &OpStorage, found: &Divergence) -> Option<ElementAt> {

@@ -20,7 +20,7 @@ mod exchange;
 mod expected;
 mod fuel;
 mod graph;
-pub(crate) mod mapped;
+mod mapped;
 mod package;
 pub(crate) mod places;
 pub mod report;
@@ -87,19 +87,16 @@ impl<'s> Bisection<'s> {
         match &stage.outcome {
             Outcome::Refused(failure, findings) => Some(self.refused(index, stage, *failure, findings)),
             Outcome::Faulted(failure) => Some(self.faulted(index, stage, failure)),
-            Outcome::Ran(execution) => {
-                if let (None, Some(_)) = (&stage.entry, &stage.package)
-                    && let Some(other) = self.unsaid(index, stage)
-                {
-                    return Some(other);
+            Outcome::Ran(_) => {
+                let differs = || (stage.differ.unwrap_or(0) > 0).then(|| self.values(index, stage));
+                if let (None, Some(package)) = (&stage.entry, &stage.package) {
+                    return self.other_options(index, stage, package).or_else(differs);
                 }
-                let diverges = || {
-                    let case = read_case(&stage.module).ok()?;
-                    mapped::op_at_fault(&stage.module, &case, &self.places, (index, stage.name()))
+                let own = || {
+                    let case = stage.mapped_case().filter(|_| stage.stores_otherwise())?;
+                    mapped::op_at_fault(&stage.module, case, &self.places, (index, stage.name()))
                 };
-                let own = if execution.level == Level::Mapped { diverges() } else { None };
-                own.or_else(|| (stage.differ.unwrap_or(0) > 0).then(|| self.values(index, stage)))
-                    .or_else(|| self.unsaid(index, stage))
+                own().or_else(differs).or_else(|| self.unsaid(index, stage))
             }
         }
     }
@@ -118,36 +115,31 @@ impl<'s> Bisection<'s> {
     /// What is wrong although the values are not: another interface, another precision, a row that does other things too.
     fn unsaid(&self, index: usize, stage: &Stage) -> Option<Finding> {
         let before = self.before(index)?;
-        let (old, case) = (read_case(&before.module).ok()?, read_case(&stage.module).ok()?);
-        if let (None, Some(package)) = (&stage.entry, &stage.package) {
-            return self.other_options(index, &case, package);
-        }
+        let (old, case) = (before.case.as_ref()?, stage.case.as_ref()?);
         let found = |op: OpAt, summary: String| {
             let mut finding = Finding::new(index, stage.name(), Detected::StaticCheck, summary);
             finding.op = Some(op);
             Some(finding)
         };
-        if let Some(difference) = interface_difference(&old, &case) {
+        if let Some(difference) = interface_difference(old, case) {
             return found(OpAt::of(&stage.module, case.entry), difference);
         }
         match (old.level, case.level) {
             (Level::Graph, Level::Mapped) => {
-                let graph = (&before.module, &old);
-                let (op, difference) = graph::wrong_precision(graph, (&stage.module, &case))?;
+                let graph = (&before.module, old);
+                let (op, difference) = graph::wrong_precision(graph, (&stage.module, case))?;
                 found(OpAt::of(&stage.module, op), difference)
             }
             (_, Level::Tile) => {
                 let mut finding = Finding::new(index, stage.name(), Detected::StaticCheck, String::new());
-                self.lowered(index, stage, &case, |lowered| lowered.check_rows(&mut finding))?
-                    .then_some(finding)
+                self.lowered(index, stage, |lowered| lowered.check_rows(&mut finding))?.then_some(finding)
             }
             _ => None,
         }
     }
 
     /// A package from elsewhere whose tensors are not laid out as the passes do now.
-    fn other_options(&self, index: usize, case: &Case, package: &Package) -> Option<Finding> {
-        let (_, before) = (self.at(index)?, read_case(&self.before(index)?.module).ok()?);
+    fn other_options(&self, index: usize, stage: &Stage, package: &Package) -> Option<Finding> {
         let parts = |case: &Case| -> Vec<(String, Type)> {
             let arguments =
                 case.arguments.iter().map(|argument| (argument.name.clone(), argument.ty.clone()));
@@ -155,7 +147,7 @@ impl<'s> Bisection<'s> {
                 .chain(case.results.iter().map(|result| (result.name.clone(), result.ty.clone())))
                 .collect()
         };
-        let (wanted, found) = (parts(&before), parts(case));
+        let (wanted, found) = (parts(self.before(index)?.case.as_ref()?), parts(stage.case.as_ref()?));
         let (name, _) = wanted.iter().zip(&found).find(|(wanted, found)| wanted != found)?.0;
         let summary = format!(
             "`{name}` has another layout than the passes give it now: the package is of another plan"
@@ -178,18 +170,18 @@ impl<'s> Bisection<'s> {
     /// Fills `finding` with the first difference between a stage and the one before.
     fn compare(&self, index: usize, stage: &Stage, finding: &mut Finding) -> Option<()> {
         let before = self.before(index)?;
-        let (old_case, case) = (read_case(&before.module).ok()?, read_case(&stage.module).ok()?);
+        let (old_case, case) = (before.case.as_ref()?, stage.case.as_ref()?);
         match (old_case.level, case.level) {
             (Level::Graph, Level::Graph) => {
-                graph::compare_graphs((&before.module, &old_case), (&stage.module, &case), finding)
+                graph::compare_graphs((&before.module, old_case), (&stage.module, case), finding)
             }
             (Level::Graph, Level::Mapped) => {
-                graph::compare_mapped((&before.module, &old_case), (&stage.module, &case), finding)
+                graph::compare_mapped((&before.module, old_case), (&stage.module, case), finding)
             }
             (Level::Mapped, Level::Exchange) => {
                 let (_, after, timing) = timed(Program::read(&stage.module, case.entry).ok()?);
-                let after = Executed::new(&after, timing, &case)?;
-                let mapped = (&before.module, &old_case);
+                let after = Executed::new(&after, timing, case)?;
+                let mapped = (&before.module, old_case);
                 exchange::compare_mapped(mapped, (&stage.module, &after), &self.places, finding);
                 Some(())
             }
@@ -197,7 +189,7 @@ impl<'s> Bisection<'s> {
                 let (_, old, old_timing) = timed(Program::read(&before.module, old_case.entry).ok()?);
                 let (_, new, timing) = timed(Program::read(&stage.module, case.entry).ok()?);
                 let (old, new) =
-                    (Executed::new(&old, old_timing, &old_case)?, Executed::new(&new, timing, &case)?);
+                    (Executed::new(&old, old_timing, old_case)?, Executed::new(&new, timing, case)?);
                 exchange::compare_programs(
                     (&before.module, &old),
                     (&stage.module, &new),
@@ -206,29 +198,12 @@ impl<'s> Bisection<'s> {
                 );
                 Some(())
             }
-            (_, Level::Tile) => self.compare_device(index, stage, &case, finding),
+            (_, Level::Tile) => self.compare_device(index, stage, case, finding),
             _ => None,
         }
     }
 
     fn compare_device(&self, index: usize, stage: &Stage, case: &Case, finding: &mut Finding) -> Option<()> {
-        self.lowered(index, stage, case, |lowered| lowered.compare(finding))
-            .filter(|found| *found)
-            .map(|_| ())
-    }
-
-    /// The placed program above a stage of tiles, and its package, for `look`.
-    fn lowered<T>(
-        &self,
-        index: usize,
-        stage: &Stage,
-        case: &Case,
-        look: impl FnOnce(&Lowered<'_>) -> T,
-    ) -> Option<T> {
-        let above = self.stages.list.get(..index)?.iter().rev();
-        let placed = above.into_iter().find(|stage| State::Placed.lacking(&stage.module).is_none())?;
-        let placed_case = read_case(&placed.module).ok()?;
-        let program = Program::read(&placed.module, placed_case.entry).ok()?;
         let made;
         let package = match &stage.package {
             Some(package) => package,
@@ -237,30 +212,35 @@ impl<'s> Bisection<'s> {
                 &made
             }
         };
+        let compare = |lowered: &Lowered<'_>| lowered.compare(package, stage.package.is_some(), finding);
+        self.lowered(index, stage, compare)?.then_some(())
+    }
+
+    /// The placed program above a stage of tiles, for `look`.
+    fn lowered<T>(&self, index: usize, stage: &Stage, look: impl FnOnce(&Lowered<'_>) -> T) -> Option<T> {
+        let mut above = self.stages.list.get(..index)?.iter().rev();
+        let placed = above.find(|stage| State::Placed.lacking(&stage.module).is_none())?;
+        let case = placed.case.as_ref()?;
+        let program = Program::read(&placed.module, case.entry).ok()?;
         Some(look(&Lowered {
             placed_module: &placed.module,
             placed: &program,
-            case: &placed_case,
+            case,
             tile_module: &stage.module,
-            package,
-            made_by_pass: stage.package.is_some(),
             places: &self.places,
         }))
     }
 
     /// A stage that faults when it runs.
     fn faulted(&self, index: usize, stage: &Stage, failure: &Failure) -> Finding {
-        let again = reread(&stage.module).and_then(|module| {
-            let failure = read_case(&module)
-                .and_then(|case| execute(&module, &case, &self.stages.reference, DeviceUse::default()))
-                .err()?;
-            let found = first_error(&failure.diagnostics)?.clone();
-            let op = op_at(&module, &found);
-            Some((found.message, op))
+        let again = first_error_in(&stage.module, |module| {
+            let case = read_case(module);
+            let run =
+                case.and_then(|case| execute(module, &case, &self.stages.reference, DeviceUse::default()));
+            run.err().map(|failure| failure.diagnostics)
         });
         let (message, op) = again.unwrap_or_else(|| {
-            let first = first_error(&failure.diagnostics);
-            (first.map_or_else(String::new, |found| found.message.clone()), None)
+            (first_error(&failure.diagnostics).map_or_else(String::new, |found| found.message.clone()), None)
         });
         let mut finding = Finding::new(index, stage.name(), Detected::Fault, message);
         finding.op = op;
@@ -275,42 +255,32 @@ impl<'s> Bisection<'s> {
 
     /// A pass that left an invalid module, or refuses what an earlier pass left.
     fn refused(&self, index: usize, stage: &Stage, failure: RunFailure, findings: &Diagnostics) -> Finding {
-        if failure == RunFailure::InvalidResult {
-            let again = reread(&stage.module).and_then(|module| {
-                let findings = verify(&module, VerifyOptions::default()).err()?;
-                let found = first_error(&findings)?.clone();
-                let op = op_at(&module, &found);
-                Some((found.message, op))
-            });
-            // The first says that the pass is to blame, the others why.
-            let second = || findings.iter().filter(|finding| finding.severity == Severity::Error).nth(1);
-            let (message, op) = again
-                .unwrap_or_else(|| (second().map_or_else(String::new, |found| found.message.clone()), None));
-            let mut finding = Finding::new(index, stage.name(), Detected::Verifier, message);
-            finding.op = op;
-            return finding;
-        }
-        let again = self.before(index).zip(stage.entry.as_ref()).and_then(|(before, entry)| {
-            let module = reread(&before.module)?;
-            let findings = fuel::findings(&module, entry, self.options);
-            let found = first_error(&findings)?.clone();
-            let op = op_at(&module, &found);
-            Some((found, op))
-        });
-        let (found, op) = match again {
-            Some((found, op)) => (Some(found), op),
-            None => (first_error(findings).cloned(), None),
+        let invalid = failure == RunFailure::InvalidResult;
+        let again = if invalid {
+            first_error_in(&stage.module, |module| verify(module, VerifyOptions::default()).err())
+        } else {
+            self.before(index).zip(stage.entry.as_ref()).and_then(|(before, entry)| {
+                first_error_in(&before.module, |module| Some(fuel::findings(module, entry, self.options)))
+            })
         };
-        let (message, code) = found.map_or_else(Default::default, |found| (found.message, found.code));
-        let Some(blamed) = self.decided_at(index, code) else {
-            let mut finding = Finding::new(index, stage.name(), Detected::Refusal, message);
-            finding.op = op;
-            return finding;
+        // Of an invalid result the first error says that the pass is to blame, the second why.
+        let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let said = if invalid { errors.nth(1) } else { errors.next() };
+        let (message, op) =
+            again.unwrap_or_else(|| (said.map_or_else(String::new, |found| found.message.clone()), None));
+        let code = said.map_or("", |found| found.code);
+        let blamed = if invalid { None } else { self.decided_at(index, code) };
+        let (at, detected) = match (invalid, blamed) {
+            (true, _) => (index, Detected::Verifier),
+            (false, Some(blamed)) => (blamed, Detected::StaticCheck),
+            (false, None) => (index, Detected::Refusal),
         };
-        let pass = self.at(blamed).map_or("input", Stage::name);
-        let mut finding = Finding::new(blamed, pass, Detected::StaticCheck, message);
+        let pass = self.at(at).map_or("input", Stage::name);
+        let mut finding = Finding::new(at, pass, detected, message);
         finding.op = op;
-        finding.notes.push(format!("pass `{}` refuses it with {code}", stage.name()));
+        if detected == Detected::StaticCheck {
+            finding.notes.push(format!("pass `{}` refuses it with {code}", stage.name()));
+        }
         finding
     }
 
@@ -382,6 +352,17 @@ fn reread(module: &Module) -> Option<Module> {
     let options = ParseOptions { registry: Registry::standard(), allow_unregistered: false };
     let (module, findings) = parse_module("stage", &text, options);
     (!findings.has_errors()).then_some(module)
+}
+
+/// The first error that `look` finds in `module` as its text reads, and the op that it is about.
+fn first_error_in(
+    module: &Module,
+    look: impl FnOnce(&Module) -> Option<Diagnostics>,
+) -> Option<(String, Option<OpAt>)> {
+    let module = reread(module)?;
+    let findings = look(&module)?;
+    let found = first_error(&findings)?;
+    Some((found.message.clone(), op_at(&module, found)))
 }
 
 /// How the interface of a program is another one than before.

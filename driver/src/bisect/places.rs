@@ -10,7 +10,7 @@ use ipu_passes::manager::state::main_program;
 use rustc_hash::FxHashMap;
 
 use super::report::{ElementAt, Number, PlaceAt};
-use crate::stages::Stages;
+use crate::stages::{Stages, bits, element};
 
 /// Buffers by name, from all stages.
 #[derive(Debug, Default)]
@@ -126,17 +126,11 @@ impl Places {
     }
 }
 
-/// Little-endian bytes as bits.
-pub(crate) fn bits(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte))
-}
-
 /// Element number `at`, in row-major order, of a tensor.
 pub(crate) fn number_of(data: &TensorData, at: usize) -> Option<Number> {
-    let width = crate::stages::element_bytes(data);
-    let bytes = data.bytes.get(at * width..(at + 1) * width)?;
+    let bytes = element(data, at)?;
     let value = *decode_elements(data.element.element, data.element.scale, bytes).ok()?.first()?;
-    Some(Number { bits: bits(bytes), digits: 2 * width, value })
+    Some(Number { bits: bits(bytes), digits: 2 * bytes.len(), value })
 }
 
 /// The index of element number `at`, in row-major order, of a tensor of that shape.
@@ -149,6 +143,12 @@ pub(crate) fn index_of(shape: &[u64], at: usize) -> Vec<u32> {
     }
     index.reverse();
     index
+}
+
+/// An index as messages show it: `(0, 16)`.
+pub(crate) fn index_text(index: &[u32]) -> String {
+    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+    format!("({})", index.join(", "))
 }
 
 /// The first element of `actual` that is not the same bits as in `expected`.

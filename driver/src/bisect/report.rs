@@ -6,6 +6,8 @@ use ipu_device::{Address, Event, LogicalTile};
 use ipu_dialects::ir::{Location, LocationKind, Module, OpId};
 use serde::{Serialize, Serializer};
 
+use super::places::index_text;
+
 /// The first thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -209,10 +211,9 @@ impl std::fmt::Display for Number {
 
 impl ElementAt {
     fn text(&self) -> String {
-        let index: Vec<String> = self.index.iter().map(ToString::to_string).collect();
         let actual = self.actual.map_or_else(|| "never written".to_owned(), |number| number.to_string());
         let mut text =
-            format!("{} ({}): expected {}, is {actual}", self.tensor, index.join(", "), self.expected);
+            format!("{} {}: expected {}, is {actual}", self.tensor, index_text(&self.index), self.expected);
         if let Some(wrong) = self.wrong {
             let _ = write!(text, "; {wrong} elements are wrong");
         }

@@ -12,8 +12,7 @@ use ipu_dialects::mapped::meaning::{Divergence, first_divergence};
 use ipu_passes::manager::State;
 use serde::Serialize;
 
-use crate::bisect::mapped::stores_otherwise;
-use crate::commands::run::read_case;
+use crate::bisect::places::index_text;
 use crate::compile::CompileOptions;
 use crate::execute::failure;
 use crate::exit::{DriverCode, Exit, Failure};
@@ -90,29 +89,20 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
 /// The op of a mapped program that stores something else than it says.
 fn mapped_op_at_fault(stage: &Stage) -> Result<Option<Diagnostic>, Failure> {
     let module = &stage.module;
-    if stage.execution().is_none_or(|execution| execution.level != Level::Mapped) {
-        return Ok(None);
-    }
-    let case = read_case(module)?;
-    if !stores_otherwise(module, &case) {
-        return Ok(None);
-    }
+    let Some(case) = stage.mapped_case().filter(|_| stage.stores_otherwise()) else { return Ok(None) };
     let found = first_divergence(module, case.entry, &case.inputs());
     let found = found.map_err(|finding| failure(Exit::No, *finding, module))?;
-    Ok(found.map(|found| at_fault(module, &case, &found)))
+    Ok(found.map(|found| at_fault(module, case, &found)))
 }
 
 /// The op of a mapped program that is the first to make an infinity or NaN out of finite numbers.
 fn non_finite(stage: &Stage) -> Option<Diagnostic> {
-    stage.execution().filter(|execution| execution.level == Level::Mapped)?;
     let module = &stage.module;
-    let case = read_case(module).ok()?;
-    let NonFinite { op, index, tile, value, count } = first_non_finite(module, &case)?;
-    let place: Vec<String> = index.iter().map(ToString::to_string).collect();
+    let NonFinite { op, index, tile, value, count } = first_non_finite(module, stage.mapped_case()?)?;
     let message = format!("`{}` makes {value} out of finite numbers: {count} elements", module.name(op));
     Some(Diagnostic::warning(DriverCode::NonFinite, module.span(op), message).note(format!(
-        "first at ({}) on tile {tile} (physical {})",
-        place.join(", "),
+        "first at {} on tile {tile} (physical {})",
+        index_text(&index),
         tile.physical()
     )))
 }
@@ -162,11 +152,10 @@ fn at_fault(module: &Module, case: &Case, found: &Divergence) -> Diagnostic {
     let Divergence { op, coordinates, shard, element, tile, logical, storage, differing } = found;
     let name = module.name(*op);
     let message = format!("`{name}` stores something else than it says: {differing} elements differ");
-    let place: Vec<String> = coordinates.iter().map(ToString::to_string).collect();
     debug_assert_eq!(case.level, Level::Mapped);
     Diagnostic::error(DriverCode::Mismatch, module.span(*op), message).note(format!(
-        "first at ({}), element {element} of shard {shard} on tile {tile} (physical {}): expected {logical}, stored {storage}",
-        place.join(", "),
+        "first at {}, element {element} of shard {shard} on tile {tile} (physical {}): expected {logical}, stored {storage}",
+        index_text(coordinates),
         tile.physical()
     ))
 }

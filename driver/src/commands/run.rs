@@ -14,6 +14,7 @@ use ipu_passes::lift_package;
 use ipu_passes::manager::{Run, State};
 use serde_json::{Map, Value, json};
 
+use crate::bisect::places::{index_of, index_text};
 use crate::compile::CompileOptions;
 use crate::execute::{Execution, execute, execute_package, failure};
 use crate::exit::{DriverCode, Exit, Failure};
@@ -284,7 +285,7 @@ impl Report {
             self.line(&format!("        {} elements are in no shard", result.uncovered));
         }
         for mismatch in &verdict.first {
-            let place = coordinates(mismatch.index, shape);
+            let place = index_text(&index_of(shape, mismatch.index));
             let (reference, actual) = (mismatch.reference as f32, mismatch.actual as f32);
             let error = mismatch.error as f32;
             self.line(&format!(
@@ -324,20 +325,9 @@ fn finite(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(value.to_string()) }
 }
 
-fn shape(ty: &Type) -> String {
+/// The lengths of the axes of a tensor, as in `128x64`.
+pub(crate) fn shape(ty: &Type) -> String {
     ty.as_tensor().map_or_else(String::new, |tensor| {
         tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
     })
-}
-
-/// Row-major coordinates of element `index`, as `(row, column)`.
-fn coordinates(index: usize, shape: &[u64]) -> String {
-    let mut rest = index as u64;
-    let mut parts: Vec<String> = Vec::new();
-    for &extent in shape.iter().rev() {
-        parts.push((rest % extent.max(1)).to_string());
-        rest /= extent.max(1);
-    }
-    parts.reverse();
-    format!("({})", parts.join(", "))
 }

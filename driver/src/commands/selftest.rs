@@ -50,9 +50,8 @@ pub fn run(arguments: &SelftestArguments) -> Result<Exit, Failure> {
 #[cfg(feature = "mutations")]
 fn mutations() -> Result<Exit, Failure> {
     let folder = std::path::Path::new("test-ir");
-    let attribute = |&mutation: &&'static ipu_passes::mutations::Mutation| {
-        crate::mutations::attribute(mutation, folder).map(|(attribution, _)| attribution)
-    };
+    let attribute =
+        |&mutation: &&'static ipu_passes::mutations::Mutation| crate::mutations::attribute(mutation, folder);
     let all: Vec<Attribution> =
         ipu_passes::mutations::all().par_iter().map(attribute).collect::<Result<_, _>>()?;
     write_standard_output(crate::mutations::table(&all).as_bytes())?;

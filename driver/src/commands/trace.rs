@@ -5,8 +5,8 @@ use ipu_dialects::case::Level;
 use ipu_dialects::exchange::Program;
 use ipu_passes::manager::State;
 
-use crate::bisect::places::Places;
-use crate::commands::run::read_case;
+use crate::bisect::places::{Places, index_text};
+use crate::commands::run::{read_case, shape};
 use crate::compile::CompileOptions;
 use crate::execute::binding_images;
 use crate::exit::{DriverCode, Exit, Failure};
@@ -74,8 +74,8 @@ pub fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
 
 fn follow(arguments: &TraceArguments, traced: &Traced<'_>, results: &[&str]) -> Result<String, Failure> {
     let missing = |name: &str, known: &str| {
-        let index: Vec<String> = arguments.element.iter().map(ToString::to_string).collect();
-        let message = format!("`{name}` has no element ({}); there are {known}", index.join(", "));
+        let message =
+            format!("`{name}` has no element {}; there are {known}", index_text(&arguments.element));
         Failure::new(Exit::Input, DriverCode::Usage, message)
     };
     let bindings =
@@ -92,9 +92,4 @@ fn follow(arguments: &TraceArguments, traced: &Traced<'_>, results: &[&str]) -> 
     let name = arguments.result.as_deref().or(results.first().copied()).unwrap_or_default();
     let link = traced.back(name, &arguments.element).ok_or_else(|| missing(name, &known))?;
     Ok(if arguments.json { format!("{}\n", serde_json::json!(link)) } else { link.text() })
-}
-
-fn shape(ty: &ipu_dialects::ir::Type) -> String {
-    let shape = ty.as_tensor().map(|tensor| tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>());
-    shape.unwrap_or_default().join("x")
 }

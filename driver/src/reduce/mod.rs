@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `predicate` | what must stay true |
-//! | `pipeline` | fewer passes, fewer options |
+//! | `pipeline` | fewer passes |
 //! | `functions` | fewer ops, results and arguments of graph and mapped functions |
 //! | `shapes` | shorter axes, fewer parts, fewer tiles |
 //! | `attributes` | fewer attributes, simpler data, no comments |
@@ -70,7 +70,6 @@ const EDITS: &[Edit] = &[
     attributes::fewer_attributes,
     attributes::simpler_data,
     attributes::fewer_names,
-    pipeline::fewer_options,
 ];
 
 /// How long to try.

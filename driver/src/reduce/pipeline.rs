@@ -1,4 +1,4 @@
-//! Fewer passes, fewer options.
+//! Fewer passes.
 
 use ipu_passes::manager::Pipeline;
 
@@ -21,18 +21,4 @@ pub(super) fn fewer_passes(specimen: &Specimen) -> Vec<Candidate> {
         with(specimen, pipeline, format!("drop pass {}", entry.name))
     });
     prefixes.chain(without).collect()
-}
-
-/// All but one option. The text of a pipeline is not part of the size, so an option weighs nothing by itself; it goes with the
-/// pass, or here where it can.
-pub(super) fn fewer_options(specimen: &Specimen) -> Vec<Candidate> {
-    let entries = specimen.pipeline.entries.iter().enumerate();
-    let options = entries.flat_map(|(at, entry)| entry.options.keys().map(move |key| (at, key.clone())));
-    options
-        .map(|(at, key)| {
-            let mut pipeline = specimen.pipeline.clone();
-            pipeline.entries[at].options.shift_remove(&key);
-            with(specimen, pipeline, format!("drop option {key}"))
-        })
-        .collect()
 }

@@ -4,13 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use ipu_dialects::case::Level;
 use ipu_passes::manager::{ManagerOptions, RunFailure};
 use regex::Regex;
 
 use super::{Specimen, text};
-use crate::bisect::mapped::stores_otherwise;
-use crate::commands::run::read_case;
 use crate::opt::exit_of;
 use crate::stages::{Outcome, Stage, Stages};
 
@@ -58,15 +55,16 @@ impl Wrong {
             Outcome::Faulted(_) => true,
             Outcome::Ran(_) => stage.differ.unwrap_or(0) > 0,
         };
-        let otherwise = |stage: &&Stage| {
-            let mapped = stage.execution().is_some_and(|execution| execution.level == Level::Mapped);
-            let case = mapped.then(|| read_case(&stage.module).ok()).flatten();
-            case.is_some_and(|case| stores_otherwise(&stage.module, &case))
-        };
         let outside = |stage: &&Stage| stage.execution().is_some_and(|execution| !execution.passed());
         let wrong = |stage: &Stage, how| Self { stage: stage.name().to_owned(), how };
         let differing = stages.list.iter().find(differs).map(|stage| wrong(stage, How::Differs));
-        let storing = || stages.list.iter().find(otherwise).map(|stage| wrong(stage, How::StoresOtherwise));
+        let storing = || {
+            stages
+                .list
+                .iter()
+                .find(|stage| stage.stores_otherwise())
+                .map(|stage| wrong(stage, How::StoresOtherwise))
+        };
         differing
             .or_else(storing)
             .or_else(|| stages.list.iter().find(outside).map(|stage| wrong(stage, How::OutsideTolerance)))

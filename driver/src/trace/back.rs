@@ -11,7 +11,9 @@ use ipu_dialects::mapped::ShardedTensor;
 use serde::Serialize;
 
 use super::Traced;
+use crate::bisect::places::index_text;
 use crate::bisect::report::OpAt;
+use crate::stages::bits;
 
 /// Bytes that are followed.
 #[derive(Debug, Clone, Copy)]
@@ -53,9 +55,8 @@ impl Traced<'_> {
         let at = range.start as u32 + element * width;
         let place = place_of(store, at)?;
         let value = Value { place, bytes: width };
-        let text: Vec<String> = index.iter().map(ToString::to_string).collect();
         Some(Link {
-            value: format!("`{name}` ({})", text.join(", ")),
+            value: format!("`{name}` {}", index_text(index)),
             by: format!("stored by the host from byte {at} of the image"),
             op: Some(OpAt::of(self.module, store.op)),
             from: self.source(value, (step, usize::MAX)).into_iter().collect(),
@@ -99,19 +100,17 @@ impl Traced<'_> {
         let name = self.name(buffer);
         let element = self.places.element(name, tile, offset);
         let what = match &element {
-            Some(element) => {
-                let index: Vec<String> = element.index.iter().map(ToString::to_string).collect();
-                format!("`{name}` ({})", index.join(", "))
-            }
+            Some(element) => format!("`{name}` {}", index_text(&element.index)),
             None => format!("bytes {offset}..{} of `{name}`", offset + value.bytes),
         };
         let number = self.machine_before(after).and_then(|machine| {
             let bytes =
                 machine.bytes(buffer, tile)?.get(offset as usize..(offset + value.bytes) as usize)?.to_vec();
-            Some(self.places.number(name, &bytes).map_or_else(
-                || format!(" = 0x{:x}", crate::bisect::places::bits(&bytes)),
-                |number| format!(" = {number}"),
-            ))
+            Some(
+                self.places
+                    .number(name, &bytes)
+                    .map_or_else(|| format!(" = 0x{:x}", bits(&bytes)), |number| format!(" = {number}")),
+            )
         });
         let address = self.places.address(name, tile, offset).map(|address| format!(", address {address}"));
         format!(
@@ -217,11 +216,6 @@ impl Traced<'_> {
             _ => format!("{count} bytes of `{name}` from {} to {}", first.start, last.end),
         }
     }
-}
-
-fn index_text(index: &[u32]) -> String {
-    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
-    format!("({})", index.join(", "))
 }
 
 /// Where byte `at` of the image lies.

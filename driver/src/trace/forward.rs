@@ -7,6 +7,7 @@ use ipu_dialects::mapped::ShardedTensor;
 use serde::Serialize;
 
 use super::Traced;
+use crate::bisect::places::index_text;
 use crate::bisect::report::{OpAt, PlaceAt};
 
 /// What an element does in one step.
@@ -124,10 +125,7 @@ fn differing_bytes(write: &Write, right: &Machine<'_>, spoilt: &[Machine<'_>]) -
 pub fn text(reached: &[Reach]) -> String {
     let line = |reach: &Reach| {
         let Reach { step, op, buffer, count, unit, tiles, first, place } = reach;
-        let first = first.as_ref().map(|index| {
-            let index: Vec<String> = index.iter().map(ToString::to_string).collect();
-            format!("({}) ", index.join(", "))
-        });
+        let first = first.as_ref().map(|index| index_text(index) + " ");
         let address =
             place.address.as_ref().map(|address| format!(", address {address}")).unwrap_or_default();
         format!(

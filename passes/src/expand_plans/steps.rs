@@ -10,7 +10,7 @@ use ipu_dialects::exchange::program::{
     Step, Transfer, Transfers,
 };
 use ipu_dialects::ir::{Module, Name, OpId, Type, ValueId};
-use ipu_dialects::mapped::calls::{Scratch, Stage, Storage, work};
+use ipu_dialects::mapped::calls::{Scratch, Stage, Storage, buffer_name, work};
 use ipu_dialects::mapped::{self, MappedError, ShardedTensor};
 
 use super::buffers::Buffers;
@@ -100,8 +100,7 @@ impl Expansion<'_> {
             }
             return Ok(());
         }
-        let name =
-            self.module.value_name(result).map_or_else(|| format!("v{}", result.index()), str::to_owned);
+        let name = buffer_name(self.module, result);
         let tensor = self.tensor(op, self.module.value_type(result))?;
         let target = self.buffers.add(result, op, &name, &tensor);
         // The sum of a single partial has nothing to stage.

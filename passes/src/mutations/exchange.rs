@@ -6,10 +6,7 @@ use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::exchange::program::{Buffer, Compute, HostMove, PerTile, Transfers};
 use ipu_dialects::exchange::{Phase, Program, Run, Step};
 
-use super::{Mutation, Plant};
-
-/// The seed's product on a plan with a gather before and partials after it.
-const SEED: (&str, Option<&str>) = ("seed/gemm_f8.ir", Some("grid=8x4x2"));
+use super::{Mutation, Plant, on_split_seed};
 
 const fn wrong(
     name: &'static str,
@@ -18,8 +15,7 @@ const fn wrong(
     summary: &'static str,
     plant: fn(&mut Program) -> Option<()>,
 ) -> Mutation {
-    let (case, plan) = SEED;
-    Mutation { name, pass, op, summary, case, plan, plant: Plant::Exchange(plant) }
+    on_split_seed(name, pass, op, summary, Plant::Exchange(plant))
 }
 
 const EXPAND: &str = "expand-plans";

@@ -4,7 +4,7 @@ use ipu_dialects::graph::{Cast, Gemm, Return, Transpose};
 use ipu_dialects::ipu::F143;
 use ipu_dialects::ir::{Attribute, Module, OpId, Type};
 
-use super::{Mutation, Plant};
+use super::{Mutation, Plant, first};
 use crate::manager::state::main_program;
 
 /// A wrong graph on a file of test-ir/graph.
@@ -69,11 +69,6 @@ pub(super) static MUTATIONS: &[Mutation] = &[
         wrong_return,
     ),
 ];
-
-fn first<T: ipu_dialects::declaration::Op>(module: &Module) -> Option<OpId> {
-    let block = module.entry_block(main_program(module)?, 0)?;
-    module.ops_of(block).find(|&op| module.is::<T>(op))
-}
 
 fn swapped_operands(module: &mut Module) -> Option<()> {
     let gemm = first::<Gemm>(module)?;

@@ -6,13 +6,11 @@ use ipu_dialects::ir::{Attribute, InsertionPoint, Module, OpId, OpState, Type, V
 use ipu_dialects::mapped::layout::Layout;
 use ipu_dialects::mapped::{Cast, Gemm, Relabel};
 
-use super::{Mutation, Plant};
+use super::{Mutation, Plant, SPLIT_SEED, first};
 use crate::manager::state::main_program;
 
-/// The seed's product.
-const SEED: &str = "seed/gemm_f8.ir";
-/// Its plan with a gather before and partials after the product.
-const SPLIT: Option<&str> = Some("grid=8x4x2");
+/// The seed's product on the plan that the planner takes.
+const SEED: (&str, Option<&str>) = (SPLIT_SEED.0, None);
 
 const fn mapped(
     name: &'static str,
@@ -25,38 +23,38 @@ const fn mapped(
 }
 
 pub(super) static MUTATIONS: &[Mutation] = &[
-    mapped("flat-cast", "mapped.relabel", "16-wide panels of a cast called 32-wide", (SEED, None), flat_cast),
+    mapped("flat-cast", "mapped.relabel", "16-wide panels of a cast called 32-wide", SEED, flat_cast),
     mapped(
         "flat-cast-of-block",
         "mapped.relabel",
         "a cast that keeps 16-wide panels where the product reads 32-wide ones",
-        (SEED, SPLIT),
+        SPLIT_SEED,
         flat_cast,
     ),
     mapped(
         "wrong-cast-kernel",
         "mapped.cast",
         "a kernel that does not regroup panels",
-        (SEED, SPLIT),
+        SPLIT_SEED,
         wrong_cast_kernel,
     ),
     mapped(
         "wrong-panel-order",
         "mapped.relabel",
         "weights that arrive in rows and are called panels",
-        (SEED, SPLIT),
+        SPLIT_SEED,
         wrong_panel_order,
     ),
     mapped(
         "swapped-grid-axes",
         "mapped.gemm",
         "blocks of the weights on each other's tiles",
-        (SEED, SPLIT),
+        SPLIT_SEED,
         swapped_grid_axes,
     ),
-    mapped("off-by-one-block", "mapped.gemm", "a block one column short", (SEED, SPLIT), off_by_one_block),
-    mapped("wrong-scale", "mapped.cast", "FP8 with another scale than declared", (SEED, SPLIT), wrong_scale),
-    mapped("wrong-kernel", "mapped.gemm", "the kernel of another type", (SEED, SPLIT), wrong_kernel),
+    mapped("off-by-one-block", "mapped.gemm", "a block one column short", SPLIT_SEED, off_by_one_block),
+    mapped("wrong-scale", "mapped.cast", "FP8 with another scale than declared", SPLIT_SEED, wrong_scale),
+    mapped("wrong-kernel", "mapped.gemm", "the kernel of another type", SPLIT_SEED, wrong_kernel),
     mapped(
         "swapped-names",
         "mapped.func",
@@ -65,11 +63,6 @@ pub(super) static MUTATIONS: &[Mutation] = &[
         swapped_names,
     ),
 ];
-
-fn first<T: ipu_dialects::declaration::Op>(module: &Module) -> Option<OpId> {
-    let block = module.entry_block(main_program(module)?, 0)?;
-    module.ops_of(block).find(|&op| module.is::<T>(op))
-}
 
 fn layout_of(module: &Module, value: ValueId) -> Option<Layout> {
     module.value_type(value).as_tensor()?.encoding_as::<Layout>().cloned()

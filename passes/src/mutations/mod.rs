@@ -19,8 +19,9 @@ mod package;
 mod tile;
 
 use ipu_device::package::Package;
+use ipu_dialects::declaration::Op;
 use ipu_dialects::exchange::{Program, emit_program};
-use ipu_dialects::ir::{InsertionPoint, Module, Name};
+use ipu_dialects::ir::{InsertionPoint, Module, Name, OpId};
 use ipu_dialects::tile::TileProgram;
 
 use crate::manager::Artifacts;
@@ -46,6 +47,27 @@ pub struct Mutation {
     pub plan: Option<&'static str>,
     /// How it is planted.
     plant: Plant,
+}
+
+/// The seed's product on a plan with a gather before and partials after it.
+const SPLIT_SEED: (&str, Option<&str>) = ("seed/gemm_f8.ir", Some("grid=8x4x2"));
+
+/// A mutation that shows on [`SPLIT_SEED`].
+const fn on_split_seed(
+    name: &'static str,
+    pass: &'static str,
+    op: &'static str,
+    summary: &'static str,
+    plant: Plant,
+) -> Mutation {
+    let (case, plan) = SPLIT_SEED;
+    Mutation { name, pass, op, summary, case, plan, plant }
+}
+
+/// The first op of that kind in the program.
+fn first<T: Op>(module: &Module) -> Option<OpId> {
+    let block = module.entry_block(main_program(module)?, 0)?;
+    module.ops_of(block).find(|&op| module.is::<T>(op))
 }
 
 /// Changes what a pass left; says whether the place for it is there.

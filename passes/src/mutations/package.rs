@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ipu_device::Bytes;
 use ipu_device::package::{Package, Segment};
 
-use super::{Mutation, Plant};
+use super::{Mutation, Plant, on_split_seed};
 
 const fn wrong(
     name: &'static str,
@@ -13,15 +13,7 @@ const fn wrong(
     summary: &'static str,
     plant: fn(&mut Package) -> Option<()>,
 ) -> Mutation {
-    Mutation {
-        name,
-        pass: "build-package",
-        op,
-        summary,
-        case: "seed/gemm_f8.ir",
-        plan: Some("grid=8x4x2"),
-        plant: Plant::Package(plant),
-    }
+    on_split_seed(name, "build-package", op, summary, Plant::Package(plant))
 }
 
 pub(super) static MUTATIONS: &[Mutation] = &[

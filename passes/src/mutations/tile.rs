@@ -5,9 +5,7 @@ use ipu_device::topology::NEUTRAL_SOURCE;
 use ipu_device::{Address, LogicalTile};
 use ipu_dialects::tile::{Body, Code, Image, Line, Section, StepKind, TileProgram};
 
-use super::{Mutation, Plant};
-
-const SEED: (&str, Option<&str>) = ("seed/gemm_f8.ir", Some("grid=8x4x2"));
+use super::{Mutation, Plant, on_split_seed};
 
 const fn wrong(
     name: &'static str,
@@ -16,8 +14,7 @@ const fn wrong(
     summary: &'static str,
     plant: fn(&mut TileProgram) -> Option<()>,
 ) -> Mutation {
-    let (case, plan) = SEED;
-    Mutation { name, pass, op, summary, case, plan, plant: Plant::Tile(plant) }
+    on_split_seed(name, pass, op, summary, Plant::Tile(plant))
 }
 
 const LOWER: &str = "lower-exchanges";

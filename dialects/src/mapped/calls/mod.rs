@@ -25,7 +25,7 @@ use super::codes::{MappedCode, MappedError};
 use super::ops::{Cast, ConvertLayout, Gemm, Reduce, Relabel};
 use super::sharded::ShardedTensor;
 use super::verify::same_tiles;
-use crate::ir::{Module, OpId, SymbolRef};
+use crate::ir::{Module, OpId, SymbolRef, ValueId};
 
 /// What a call or a move works on: storage that every tile has at most once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,12 @@ pub struct Scratch {
     pub memory: MemoryClass,
     /// Bytes on each tile that has it, by tile.
     pub bytes: BTreeMap<LogicalTile, Bytes>,
+}
+
+/// The name of the buffer that holds `value`: its own, or `v` and its number.
+#[must_use]
+pub fn buffer_name(module: &Module, value: ValueId) -> String {
+    module.value_name(value).map_or_else(|| format!("v{}", value.index()), str::to_owned)
 }
 
 /// Bytes that go from one tile to others in an exchange phase. Whole words.
