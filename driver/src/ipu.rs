@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bisect, check, compile, diff, doc, inspect, reduce, run, selftest, sweep, trace,
+    bench, bisect, check, compile, diff, doc, explain, inspect, reduce, run, selftest, sweep, trace,
 };
 
 use crate::log::{self, LogFormat};
@@ -39,6 +39,7 @@ enum Command {
     Bench(bench::BenchArguments),
     Selftest(selftest::SelftestArguments),
     Doc(doc::DocArguments),
+    Explain(explain::ExplainArguments),
 }
 
 /// Runs the program on the process's arguments.
@@ -59,6 +60,7 @@ pub fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
         Command::Doc(arguments) => doc::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
     };
     match result {
         Ok(exit) => exit,

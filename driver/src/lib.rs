@@ -6,6 +6,7 @@ pub mod compile;
 pub mod diff;
 pub mod execute;
 pub mod exit;
+pub mod explain;
 pub mod figures;
 pub mod files;
 pub mod instrumentation;

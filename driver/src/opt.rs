@@ -17,6 +17,7 @@ use ipu_passes::manager::{
 };
 
 use crate::exit::{DriverCode, Exit, Failure};
+use crate::explain::explain;
 use crate::files::write_whole;
 use crate::instrumentation::{PrintWhen, Watch};
 use crate::load::{LoadOptions, load};
@@ -109,6 +110,7 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(u64)),
         )
         .arg(flag("with-prerequisites", "Run the passes that a pass's input lacks"))
+        .arg(value("explain", "CODE", "Print the page of an error code, or `list`"))
         .arg(flag("list-passes", "List passes with contracts and options"))
         .arg(flag("list-dialects", "List dialects with their ops"))
         .arg(
@@ -142,6 +144,9 @@ fn pass_options() -> impl Iterator<Item = (&'static str, &'static str, &'static 
 }
 
 fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
+    if let Some(code) = matches.get_one::<String>("explain") {
+        return write_output(matches, &explain(code)?);
+    }
     if matches.get_flag("list-passes") {
         return write_output(matches, &list_passes());
     }

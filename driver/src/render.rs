@@ -3,6 +3,7 @@
 //! Spans are clamped to the text and to character boundaries first, and a very long line is cut to a window
 //! around the place, because ariadne draws whole lines.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::ops::Range;
 
@@ -10,6 +11,8 @@ use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, sources};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};
 use ipu_dialects::source::{SourceFile, SourceMap, Span};
 use serde_json::{Value, json};
+
+use crate::explain::PAGES;
 
 /// Bytes of a line that are shown before and after the place.
 const WINDOW: usize = 100;
@@ -36,10 +39,27 @@ pub fn emit(diagnostics: &Diagnostics, map: &SourceMap, format: DiagnosticFormat
             }
         }
     }
+    match format {
+        DiagnosticFormat::Text => text.extend_from_slice(closing(diagnostics).as_bytes()),
+        DiagnosticFormat::Json if diagnostics.dropped() > 0 => {
+            let _ = writeln!(text, "{}", json!({"dropped": diagnostics.dropped()}));
+        }
+        DiagnosticFormat::Json => {}
+    }
+    let _ = std::io::stderr().write_all(&text);
+}
+
+/// What is said once, after all findings: how many were not shown, and where their codes are explained.
+fn closing(diagnostics: &Diagnostics) -> String {
+    let mut text = String::new();
     if diagnostics.dropped() > 0 {
         let _ = writeln!(text, "and {} more", diagnostics.dropped());
     }
-    let _ = std::io::stderr().write_all(&text);
+    let explained = |code: &&str| PAGES.iter().any(|(known, _)| known == code);
+    if let Some(code) = diagnostics.iter().map(|finding| finding.code).find(explained) {
+        let _ = writeln!(text, "`ipu-opt --explain {code}` says more");
+    }
+    text
 }
 
 /// One finding as text; the same bytes everywhere when `colour` is off.

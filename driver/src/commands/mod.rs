@@ -6,6 +6,7 @@ pub mod check;
 pub mod compile;
 pub mod diff;
 pub mod doc;
+pub mod explain;
 pub mod inspect;
 pub mod reduce;
 pub mod run;
