@@ -7,6 +7,7 @@ pub mod assumptions;
 pub mod coded;
 pub mod exchange;
 pub mod generators;
+pub mod hash;
 pub mod host_exchange;
 pub mod isa;
 pub mod kernels;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use crate::declaration::{Dialect, OpDeclaration, ValueDeclaration};
 use crate::ir::{Attribute, Type};
@@ -11,9 +11,9 @@ use crate::ir::{Attribute, Type};
 #[derive(Debug, Default)]
 pub struct Registry {
     dialects: Vec<&'static Dialect>,
-    ops: FxHashMap<&'static str, &'static OpDeclaration>,
-    types: FxHashMap<&'static str, &'static ValueDeclaration<Type>>,
-    attributes: FxHashMap<&'static str, &'static ValueDeclaration<Attribute>>,
+    ops: HashMap<&'static str, &'static OpDeclaration>,
+    types: HashMap<&'static str, &'static ValueDeclaration<Type>>,
+    attributes: HashMap<&'static str, &'static ValueDeclaration<Attribute>>,
 }
 
 impl Registry {

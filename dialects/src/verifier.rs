@@ -5,7 +5,7 @@
 //! symbols of a table differ and references resolve; a function's signature agrees with its entry arguments.
 //! What passes is wrapped in [`Verified`], which passes ask for.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use ipu_device::hash::{HashMap, HashSet};
 
 use crate::codes::VerifyCode;
 use crate::declaration::{Trait, check_op};
@@ -51,7 +51,7 @@ pub fn verify(module: &Module, options: VerifyOptions) -> Result<(Verified<'_>, 
         options,
         diagnostics: Diagnostics::new(),
         numbering: Numbering::of(module),
-        tables: FxHashMap::default(),
+        tables: HashMap::default(),
     };
     verifier.run();
     let mut diagnostics = verifier.diagnostics;
@@ -63,13 +63,12 @@ pub fn verify(module: &Module, options: VerifyOptions) -> Result<(Verified<'_>, 
 struct Numbering {
     positions: Vec<u32>,
     /// Immediate dominator of each block that can be reached; an entry block is its own.
-    dominators: FxHashMap<BlockId, BlockId>,
+    dominators: HashMap<BlockId, BlockId>,
 }
 
 impl Numbering {
     fn of(module: &Module) -> Self {
-        let mut numbering =
-            Self { positions: vec![0; module.op_capacity()], dominators: FxHashMap::default() };
+        let mut numbering = Self { positions: vec![0; module.op_capacity()], dominators: HashMap::default() };
         for op in module.walk(module.root()) {
             for &region in module.regions(op) {
                 for &block in module.blocks_of(region) {
@@ -88,7 +87,7 @@ impl Numbering {
     /// Cooper, Harvey and Kennedy's iteration over blocks in reverse post-order.
     fn add_dominators(&mut self, module: &Module, region: RegionId) {
         let order = reverse_post_order(module, region);
-        let rank: FxHashMap<BlockId, usize> =
+        let rank: HashMap<BlockId, usize> =
             order.iter().enumerate().map(|(rank, &block)| (block, rank)).collect();
         let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); order.len()];
         for (from, &block) in order.iter().enumerate() {
@@ -156,7 +155,7 @@ fn successors(module: &Module, block: BlockId) -> Vec<BlockId> {
 fn reverse_post_order(module: &Module, region: RegionId) -> Vec<BlockId> {
     let Some(&entry) = module.blocks_of(region).first() else { return Vec::new() };
     let mut order = Vec::new();
-    let mut seen = FxHashSet::from_iter([entry]);
+    let mut seen = HashSet::from_iter([entry]);
     let mut stack = vec![(entry, successors(module, entry))];
     while let Some((block, pending)) = stack.last_mut() {
         match pending.pop() {
@@ -180,14 +179,14 @@ struct Verifier<'m> {
     options: VerifyOptions,
     diagnostics: Diagnostics,
     numbering: Numbering,
-    tables: FxHashMap<OpId, SymbolTable<'m>>,
+    tables: HashMap<OpId, SymbolTable<'m>>,
 }
 
 impl<'m> Verifier<'m> {
     fn run(&mut self) {
         let module = self.module;
         // A rule of one op may read the op around it and those that make its operands.
-        let mut malformed = FxHashSet::default();
+        let mut malformed = HashSet::default();
         for op in module.walk(module.root()) {
             self.check_kind(op);
             let well_formed = check_op(module, op, &mut self.diagnostics);
@@ -337,7 +336,7 @@ impl<'m> Verifier<'m> {
         if !module.is_symbol_table(op) {
             return;
         }
-        let mut seen: FxHashMap<&str, OpId> = FxHashMap::default();
+        let mut seen: HashMap<&str, OpId> = HashMap::default();
         for child in module.direct_children(op) {
             let Some(name) = module.symbol_name(child) else { continue };
             if let Some(&first) = seen.get(name) {

@@ -79,7 +79,7 @@ fn order(old: &IndexMap<String, OpId>, new: &IndexMap<String, OpId>, found: &mut
 /// Every op by its identity, in order of the text.
 fn by_identity(module: &Module) -> IndexMap<String, OpId> {
     let mut all: IndexMap<String, OpId> = IndexMap::new();
-    let mut identities: rustc_hash::FxHashMap<OpId, String> = rustc_hash::FxHashMap::default();
+    let mut identities: ipu_device::hash::HashMap<OpId, String> = ipu_device::hash::HashMap::default();
     for op in module.walk(module.root()).filter(|&op| op != module.root()) {
         let parent = module.parent_block(op).and_then(|block| module.block_owner(block));
         let inside = parent.and_then(|parent| identities.get(&parent)).map(|parent| format!("{parent} / "));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipu_device::hash::HashMap;
 use ipu_device::package::{Binding, Package};
 use ipu_dialects::case::{Case, Level, ResultVerdict};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
@@ -16,7 +17,6 @@ use ipu_dialects::tensor_data::TensorData;
 use ipu_dialects::tile::TileProgram;
 use ipu_passes::build_package::build;
 use ipu_passes::emit_tile_code;
-use rustc_hash::FxHashMap;
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::simulated::{DeviceCounts, DeviceUse, run_once};
@@ -176,7 +176,7 @@ pub fn binding_images(case: &Case, program: &Program) -> Result<Vec<Vec<u8>>, Ma
 ///
 /// # Errors
 /// Data does not suit the layout of its argument.
-pub fn argument_images(case: &Case) -> Result<FxHashMap<&str, Vec<u8>>, MappedError> {
+pub fn argument_images(case: &Case) -> Result<HashMap<&str, Vec<u8>>, MappedError> {
     let arguments = case.arguments.iter();
     arguments.map(|argument| Ok((argument.name.as_str(), image(&argument.data, &argument.ty)?))).collect()
 }

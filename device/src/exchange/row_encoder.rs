@@ -14,7 +14,7 @@
 //!
 //! [`RowEncoding::Compact`] also joins messages that follow each other at once from one address range.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::schedule_error::{ScheduleCode, ScheduleError};
 use super::timeline::{Control, ControlAction, Send, Timeline};

@@ -3,7 +3,8 @@
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use crate::hash::HashMap;
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::model::Segment;
@@ -39,11 +40,11 @@ impl Interner {
     }
 }
 
-struct Pool<T>(FxHashMap<u64, SmallVec<[Arc<[T]>; 1]>>);
+struct Pool<T>(HashMap<u64, SmallVec<[Arc<[T]>; 1]>>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self(FxHashMap::default())
+        Self(HashMap::default())
     }
 }
 

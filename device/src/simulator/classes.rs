@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use crate::hash::HashMap;
 
 use crate::memory_map::LOAD_BASE;
 use crate::package::Segment;
@@ -103,7 +103,7 @@ impl Classes {
 pub(crate) struct Images {
     groups: Vec<ImageGroup>,
     /// The group of an image and its segments, by their addresses in the simulator's own memory.
-    known: FxHashMap<(usize, usize), usize>,
+    known: HashMap<(usize, usize), usize>,
     /// The group of each loaded tile.
     loaded: BTreeMap<PhysicalTile, usize>,
     /// What the package says each tile's image holds; without it the whole image counts as written.

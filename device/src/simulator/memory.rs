@@ -7,7 +7,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use crate::hash::HashMap;
+use rustc_hash::FxHasher;
 
 use crate::memory_map::{MEMORY_BASE, MEMORY_END};
 use crate::units::{Address, Bytes};
@@ -130,7 +131,7 @@ fn masks(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
 
 /// Pages seen so far, by hash of their contents.
 #[derive(Default)]
-pub(crate) struct PagePool(FxHashMap<u64, Vec<Arc<Page>>>);
+pub(crate) struct PagePool(HashMap<u64, Vec<Arc<Page>>>);
 
 /// The memory of one tile, or of a class of tiles whose memories are equal. A clone shares all pages.
 #[derive(Clone)]

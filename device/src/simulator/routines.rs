@@ -2,7 +2,7 @@
 //!
 //! The code at a symbol decides: a word that is no trap is executed instruction by instruction.
 
-use rustc_hash::FxHashMap;
+use crate::hash::HashMap;
 
 use crate::kernels::{Kernel, KernelFault, KernelMemory, OperandExtent, ScalarValues};
 use crate::memory_map::{Element, INTERLEAVED_BASE, MemoryClass};
@@ -15,7 +15,7 @@ use super::memory::{MemoryError, TileMemory};
 /// Which kernel lies at which address, on every tile.
 #[derive(Debug, Clone, Default)]
 pub struct KernelSymbols {
-    kernels: FxHashMap<u32, Kernel>,
+    kernels: HashMap<u32, Kernel>,
 }
 
 impl KernelSymbols {

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
+use ipu_device::hash::HashMap;
 use ipu_device::{Address, LogicalTile};
-use rustc_hash::FxHashMap;
 
 use super::column::column_attribute;
 use super::ops::SeparateOp;
@@ -106,7 +106,7 @@ pub fn remove_separations(
     pairs: &BTreeSet<(BufferId, BufferId)>,
 ) -> usize {
     let Some(block) = module.entry_block(program.op, 0) else { return 0 };
-    let buffers: FxHashMap<ValueId, BufferId> =
+    let buffers: HashMap<ValueId, BufferId> =
         program.buffer_ids().map(|id| (module.result(program.buffer(id).op, 0), id)).collect();
     let named = |op: OpId| {
         let separate = module.cast::<SeparateOp>(op)?;

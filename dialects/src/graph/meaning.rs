@@ -5,9 +5,9 @@
 //! rounds its sums to `accumulate` before the result. Both round past the largest value as the device does.
 
 use ipu_device::assumptions::F16_OVERFLOW;
+use ipu_device::hash::HashMap;
 use ipu_device::numerics::{decode_elements, encode_elements};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::ops::{Cast, Constant, Gemm, Reshape, Return, Transpose};
 use crate::diagnostics::Diagnostic;
@@ -73,7 +73,7 @@ pub fn evaluate_values(
 }
 
 /// Tensors by value.
-pub type Values = FxHashMap<ValueId, TensorData>;
+pub type Values = HashMap<ValueId, TensorData>;
 
 fn error(module: &Module, op: OpId, code: MeaningCode, message: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, module.span(op), message))

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
 
 use super::attribute::Attribute;
@@ -479,8 +479,8 @@ impl Module {
 
     /// Clones an op with its regions; the clone is in no block. Operands defined inside, and those `mapping`
     /// names, are mapped; `mapping` gains every cloned value.
-    pub fn clone_op(&mut self, op: OpId, mapping: &mut FxHashMap<ValueId, ValueId>) -> OpId {
-        let mut blocks: FxHashMap<BlockId, BlockId> = FxHashMap::default();
+    pub fn clone_op(&mut self, op: OpId, mapping: &mut HashMap<ValueId, ValueId>) -> OpId {
+        let mut blocks: HashMap<BlockId, BlockId> = HashMap::default();
         let copy = self.clone_shallow(op, mapping, &mut blocks);
         let mut work = vec![(op, copy)];
         let mut clones = vec![copy];
@@ -505,8 +505,8 @@ impl Module {
     fn remap(
         &mut self,
         clones: &[OpId],
-        mapping: &FxHashMap<ValueId, ValueId>,
-        blocks: &FxHashMap<BlockId, BlockId>,
+        mapping: &HashMap<ValueId, ValueId>,
+        blocks: &HashMap<BlockId, BlockId>,
     ) {
         for &clone in clones {
             for index in 0..self.data(clone).operands.len() {
@@ -526,8 +526,8 @@ impl Module {
     fn clone_shallow(
         &mut self,
         op: OpId,
-        mapping: &mut FxHashMap<ValueId, ValueId>,
-        blocks: &mut FxHashMap<BlockId, BlockId>,
+        mapping: &mut HashMap<ValueId, ValueId>,
+        blocks: &mut HashMap<BlockId, BlockId>,
     ) -> OpId {
         let mut regions = Vec::new();
         for old_region in self.regions(op).to_vec() {

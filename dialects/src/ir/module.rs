@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
 
 use super::attribute::Attribute;
@@ -165,8 +165,8 @@ pub struct Module {
     pub(super) blocks: Vec<BlockData>,
     pub(super) regions: Vec<RegionData>,
     pub(super) values: Vec<ValueData>,
-    pub(super) trivia: FxHashMap<OpId, Box<Trivia>>,
-    pub(super) block_trivia: FxHashMap<BlockId, Vec<TriviaLine>>,
+    pub(super) trivia: HashMap<OpId, Box<Trivia>>,
+    pub(super) block_trivia: HashMap<BlockId, Vec<TriviaLine>>,
     root: OpId,
     /// The texts that spans point into.
     pub sources: SourceMap,
@@ -202,8 +202,8 @@ impl Module {
             blocks: Vec::new(),
             regions: Vec::new(),
             values: Vec::new(),
-            trivia: FxHashMap::default(),
-            block_trivia: FxHashMap::default(),
+            trivia: HashMap::default(),
+            block_trivia: HashMap::default(),
             root: OpId(0),
             sources: SourceMap::default(),
             aliases: Vec::new(),

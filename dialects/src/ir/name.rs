@@ -6,13 +6,13 @@
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustc_hash::FxHashSet;
+use ipu_device::hash::HashSet;
 
 /// An interned name; copies are free and order is that of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(&'static str);
 
-static INTERNED: OnceLock<Mutex<FxHashSet<&'static str>>> = OnceLock::new();
+static INTERNED: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
 
 impl Name {
     /// A name known at compile time.

@@ -1,6 +1,6 @@
 //! Symbols: ops with a `sym_name`, found by path in the symbol tables around a user.
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::attribute::SymbolRef;
 use super::entity::OpId;
@@ -13,14 +13,14 @@ pub const SYMBOL_NAME: &str = "sym_name";
 /// The symbols of one symbol table, for many lookups.
 #[derive(Debug, Default)]
 pub struct SymbolTable<'m> {
-    symbols: FxHashMap<&'m str, OpId>,
+    symbols: HashMap<&'m str, OpId>,
 }
 
 impl<'m> SymbolTable<'m> {
     /// The symbols directly in the regions of `scope`; the first of equal names counts.
     #[must_use]
     pub fn of(module: &'m Module, scope: OpId) -> Self {
-        let mut symbols = FxHashMap::default();
+        let mut symbols = HashMap::default();
         for op in module.direct_children(scope) {
             if let Some(name) = module.symbol_name(op) {
                 symbols.entry(name).or_insert(op);

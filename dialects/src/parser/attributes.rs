@@ -95,7 +95,7 @@ impl Parser<'_> {
                 if parser.eat(TokenKind::Equal) { parser.parse_attribute()? } else { Attribute::unit() };
             Ok((span, name, value))
         })?;
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = ipu_device::hash::HashSet::default();
         for (span, name, value) in list {
             if !seen.insert(name) {
                 let message = format!("attribute `{name}` is given twice");

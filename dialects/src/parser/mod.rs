@@ -17,7 +17,7 @@ mod resources;
 mod trivia;
 mod types;
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use crate::codes::ParseCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -130,9 +130,9 @@ pub struct Parser<'s> {
     module: Module,
     diagnostics: Diagnostics,
     scopes: Vec<names::Scope>,
-    blocks: Vec<FxHashMap<Box<str>, names::BlockEntry>>,
-    aliases: FxHashMap<Box<str>, names::AliasEntry>,
-    type_cache: FxHashMap<&'s str, Type>,
+    blocks: Vec<HashMap<Box<str>, names::BlockEntry>>,
+    aliases: HashMap<Box<str>, names::AliasEntry>,
+    type_cache: HashMap<&'s str, Type>,
     brace_depths: Vec<u32>,
     current_block: Option<BlockId>,
     /// The comment on the line of the op whose region was read last.
@@ -160,8 +160,8 @@ impl<'s> Parser<'s> {
             diagnostics: Diagnostics::new(),
             scopes: vec![names::Scope::isolated()],
             blocks: Vec::new(),
-            aliases: FxHashMap::default(),
-            type_cache: FxHashMap::default(),
+            aliases: HashMap::default(),
+            type_cache: HashMap::default(),
             brace_depths: Vec::new(),
             current_block: None,
             pending_trailing: None,

@@ -1,7 +1,7 @@
 //! Names of values, blocks and aliases while parsing.
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
 
 use super::{ParseResult, Parser, Reported, UnresolvedOperand};
@@ -15,7 +15,7 @@ use crate::source::Span;
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     isolated: bool,
-    values: FxHashMap<Box<str>, ValueEntry>,
+    values: HashMap<Box<str>, ValueEntry>,
     /// Values used and not yet defined; only in isolated scopes.
     forward: IndexMap<(Box<str>, u32), (ValueId, Span)>,
 }

@@ -1,6 +1,6 @@
 //! Regions, blocks, and the text as a whole.
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::names::BlockEntry;
 use super::{EntryArgument, ParseResult, Parser};
@@ -15,7 +15,7 @@ impl Parser<'_> {
     pub(super) fn parse_file(&mut self) {
         let body = self.module.body();
         self.current_block = Some(body);
-        self.blocks.push(FxHashMap::default());
+        self.blocks.push(HashMap::default());
         loop {
             let defines_alias = matches!(self.peek().kind, TokenKind::Hash | TokenKind::Bang)
                 && self.peek_second().kind == TokenKind::Equal;
@@ -94,7 +94,7 @@ impl Parser<'_> {
         self.region_depth += 1;
         let outer_block = self.current_block.take();
         self.push_scope(isolated);
-        self.blocks.push(FxHashMap::default());
+        self.blocks.push(HashMap::default());
         let result = self.parse_region_body(entry, open);
         self.check_blocks_defined();
         self.pop_scope();

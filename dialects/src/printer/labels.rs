@@ -1,6 +1,6 @@
 //! Names of values and blocks in a printed text: the names of the module, made to differ, and numbers for the rest.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use ipu_device::hash::{HashMap, HashSet};
 
 use crate::declaration::Trait;
 use crate::ir::{BlockId, Module, OpId, RegionId, ValueId};
@@ -10,7 +10,7 @@ use crate::ir::{BlockId, Module, OpId, RegionId, ValueId};
 pub(super) struct Labels {
     /// By value: its text without `%`.
     values: Vec<Option<Box<str>>>,
-    blocks: FxHashMap<BlockId, Box<str>>,
+    blocks: HashMap<BlockId, Box<str>>,
 }
 
 enum Step {
@@ -31,20 +31,20 @@ struct Builder<'m> {
     canonical: bool,
     labels: Labels,
     frames: Vec<Frame>,
-    taken: Vec<FxHashSet<String>>,
+    taken: Vec<HashSet<String>>,
     counter: u32,
 }
 
 impl Labels {
     /// Labels of everything in `root`.
     pub(super) fn of(module: &Module, root: OpId, canonical: bool) -> Self {
-        let labels = Self { values: vec![None; module.value_capacity()], blocks: FxHashMap::default() };
+        let labels = Self { values: vec![None; module.value_capacity()], blocks: HashMap::default() };
         let mut builder = Builder {
             module,
             canonical,
             labels,
             frames: Vec::new(),
-            taken: vec![FxHashSet::default()],
+            taken: vec![HashSet::default()],
             counter: 0,
         };
         builder.run(root);
@@ -87,10 +87,10 @@ impl Builder<'_> {
     fn enter(&mut self, region: RegionId, isolated: bool) {
         self.frames.push(Frame { isolated, names: Vec::new(), counter: self.counter });
         if isolated {
-            self.taken.push(FxHashSet::default());
+            self.taken.push(HashSet::default());
             self.counter = 0;
         }
-        let mut used: FxHashSet<String> = FxHashSet::default();
+        let mut used: HashSet<String> = HashSet::default();
         for (index, &block) in self.module.blocks_of(region).iter().enumerate() {
             let wanted = self.module.block_name(block).filter(|_| !self.canonical);
             let base = wanted.map_or_else(|| format!("bb{index}"), str::to_owned);

@@ -12,7 +12,7 @@ mod ops;
 mod text;
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use crate::ir::{Attribute, Location, Module, OpId, Type};
 use labels::Labels;
@@ -98,10 +98,10 @@ pub struct Printer<'m> {
     wraps: Vec<(usize, usize)>,
     glue: bool,
     labels: Labels,
-    attribute_aliases: FxHashMap<usize, usize>,
-    attribute_alias_values: FxHashMap<Attribute, usize>,
-    type_aliases: FxHashMap<usize, usize>,
-    type_alias_values: FxHashMap<Type, usize>,
+    attribute_aliases: HashMap<usize, usize>,
+    attribute_alias_values: HashMap<Attribute, usize>,
+    type_aliases: HashMap<usize, usize>,
+    type_alias_values: HashMap<Type, usize>,
     locations: IndexMap<Location, ()>,
     /// Set by a hook or signature that printed the entry arguments of the next region.
     pub entry_arguments_printed: bool,
@@ -121,10 +121,10 @@ impl<'m> Printer<'m> {
             wraps: Vec::new(),
             glue: false,
             labels: Labels::default(),
-            attribute_aliases: FxHashMap::default(),
-            attribute_alias_values: FxHashMap::default(),
-            type_aliases: FxHashMap::default(),
-            type_alias_values: FxHashMap::default(),
+            attribute_aliases: HashMap::default(),
+            attribute_alias_values: HashMap::default(),
+            type_aliases: HashMap::default(),
+            type_alias_values: HashMap::default(),
             locations: IndexMap::new(),
             entry_arguments_printed: false,
             trailing: None,

@@ -1,6 +1,6 @@
 //! The storage: uses, order, replacement, cloning, size.
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::dialect::{Index, Same, Take};
 use super::module;
@@ -72,7 +72,7 @@ fn a_clone_is_a_copy_with_its_own_values() {
     let text = "%i = test.index 1\ntest.counted %i as %k {\n  %x = test.same %k\n  test.take %x, %i\n}\n";
     let mut module = module(text);
     let counted = ops(&module)[1];
-    let copy = module.clone_op(counted, &mut FxHashMap::default());
+    let copy = module.clone_op(counted, &mut HashMap::default());
     module.insert(InsertionPoint::After(counted), copy);
     let body = &text[text.find("test.counted").expect("there")..];
     assert_eq!(print_module(&module), format!("{text}{body}"));

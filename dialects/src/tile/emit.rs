@@ -5,9 +5,9 @@
 
 use std::ops::RangeInclusive;
 
+use ipu_device::hash::HashMap;
 use ipu_device::package::HostSlice;
 use ipu_device::{Address, LogicalTile};
-use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::instructions::{self, OPERANDS};
@@ -30,7 +30,7 @@ impl TileProgram {
     ///
     /// A line whose text would read back as another word becomes a `tile.word`.
     pub fn emit(&self, module: &mut Module, point: InsertionPoint, pass: Name) -> OpId {
-        let mut emitter = Emitter { module, pass, lines: FxHashMap::default() };
+        let mut emitter = Emitter { module, pass, lines: HashMap::default() };
         emitter.program(point, self)
     }
 }
@@ -42,7 +42,7 @@ struct Emitter<'a> {
     module: &'a mut Module,
     pass: Name,
     /// States of the ops of each distinct line.
-    lines: FxHashMap<Line, LineStates>,
+    lines: HashMap<Line, LineStates>,
 }
 
 fn number(value: impl Into<i64>) -> Attribute {

@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use ipu_device::hash::HashMap;
 use ipu_device::host_exchange::{HostPlan, HostPlanError, plan_host_exchange};
 use ipu_device::isa::Instruction;
 use ipu_device::kernels::{Kernel, ScalarValues};
@@ -17,7 +18,7 @@ use ipu_device::numerics::ElementType;
 use ipu_device::package::{self, BindingKind, HostExchange, RegionSlice, SegmentFlags};
 use ipu_device::supervisor::runtime::reference_kernel;
 use ipu_device::{Address, Bytes, LogicalTile};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::exchange;
@@ -452,7 +453,7 @@ impl TileProgram {
     /// Makes one image of images with equal contents, at the place of the first, tiles in ascending order.
     pub fn group_images(&mut self) {
         let mut groups: Vec<Image> = Vec::new();
-        let mut by_contents: FxHashMap<u64, SmallVec<[usize; 1]>> = FxHashMap::default();
+        let mut by_contents: HashMap<u64, SmallVec<[usize; 1]>> = HashMap::default();
         for image in self.images.drain(..) {
             let mut hasher = FxHasher::default();
             (&image.sections, &image.steps).hash(&mut hasher);

@@ -1,5 +1,6 @@
 //! Packages: the first byte of any tile's memory, or word of any phase, that is not what the placed program says.
 
+use ipu_device::hash::HashMap;
 use ipu_device::package::{Binding, Package};
 use ipu_device::simulator::{PhaseWrite, Simulator, Snapshot, TileMemory};
 use ipu_device::{Address, PhysicalTile};
@@ -9,7 +10,6 @@ use ipu_dialects::exchange::program::{Program, Step};
 use ipu_dialects::ir::Module;
 use ipu_dialects::tile::TileProgram;
 use ipu_passes::manager::state::main_program;
-use rustc_hash::FxHashMap;
 
 use super::expected::{Expected, ExpectedPhase, Interval, address};
 use super::package::image_difference;
@@ -59,7 +59,7 @@ impl Lowered<'_> {
 }
 
 /// Words by receiver and address.
-pub(super) type Words<'a> = FxHashMap<(PhysicalTile, Address), &'a PhaseWrite>;
+pub(super) type Words<'a> = HashMap<(PhysicalTile, Address), &'a PhaseWrite>;
 
 /// The run of a package.
 pub(super) struct Observed<'a> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use ipu_device::LogicalTile;
+use ipu_device::hash::HashMap;
 use ipu_dialects::case::Case;
 use ipu_dialects::exchange::meaning::{Fault, Machine, Place, Timing, Write, writes};
 use ipu_dialects::exchange::program::{BufferId, HostMove, HostPart, Program, Step};
@@ -10,7 +11,6 @@ use ipu_dialects::ir::{Module, OpId};
 use ipu_dialects::mapped::calls::buffer_name;
 use ipu_dialects::mapped::meaning::{OpStorage, Shard, Shards, storage_of_ops};
 use ipu_dialects::mapped::{Relabel, ShardedTensor};
-use rustc_hash::FxHashMap;
 
 use super::places::Places;
 use super::report::{ElementAt, Finding, OpAt, PlaceAt, TransferAt};
@@ -22,9 +22,9 @@ pub(super) struct Executed<'p> {
     pub(super) machine: Machine<'p>,
     /// The step that faulted, and how.
     pub(super) fault: Option<(usize, Fault)>,
-    by_name: FxHashMap<&'p str, BufferId>,
+    by_name: HashMap<&'p str, BufferId>,
     /// Writes into each buffer of each tile, with their steps, in order.
-    by_place: FxHashMap<(BufferId, LogicalTile), Vec<(usize, Write)>>,
+    by_place: HashMap<(BufferId, LogicalTile), Vec<(usize, Write)>>,
 }
 
 impl<'p> Executed<'p> {
@@ -37,7 +37,7 @@ impl<'p> Executed<'p> {
         let mut reached = 0;
         let fault = machine.run(|_, step| reached = step + 1).err().map(|fault| (reached, fault));
         let by_name = program.buffer_ids().map(|id| (program.buffer(id).name.as_str(), id)).collect();
-        let mut by_place: FxHashMap<_, Vec<(usize, Write)>> = FxHashMap::default();
+        let mut by_place: HashMap<_, Vec<(usize, Write)>> = HashMap::default();
         for (index, step) in program.steps.iter().enumerate() {
             for write in writes(step) {
                 by_place.entry((write.to.buffer, write.to.tile)).or_default().push((index, write));

@@ -1,10 +1,10 @@
 //! What a placed program puts where: the memory of every tile and every word of every phase, from the bulk meaning.
 
+use ipu_device::hash::HashMap;
 use ipu_device::simulator::{MemoryError, TileMemory};
 use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::exchange::meaning::{Fault, Machine, Write, writes};
 use ipu_dialects::exchange::program::{Program, Step};
-use rustc_hash::FxHashMap;
 
 /// Writes of the steps between two phases, and the memory after them.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Interval {
     /// Each with its step.
     pub(super) writes: Vec<(usize, Write)>,
     /// By tile: what is written, at its address.
-    pub(super) memory: FxHashMap<LogicalTile, TileMemory>,
+    pub(super) memory: HashMap<LogicalTile, TileMemory>,
 }
 
 /// One phase.

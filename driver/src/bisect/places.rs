@@ -1,5 +1,6 @@
 //! Which tensor each buffer holds, and where it is once placed: the way from a byte to an element and an address.
 
+use ipu_device::hash::HashMap;
 use ipu_device::numerics::decode_elements;
 use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::case::{Level, function_parts};
@@ -7,7 +8,6 @@ use ipu_dialects::exchange::program::{Buffer, Program, Step};
 use ipu_dialects::mapped::ShardedTensor;
 use ipu_dialects::tensor_data::TensorData;
 use ipu_passes::manager::state::main_program;
-use rustc_hash::FxHashMap;
 
 use super::report::{ElementAt, Number, PlaceAt};
 use crate::stages::{Stages, bits, element};
@@ -15,10 +15,10 @@ use crate::stages::{Stages, bits, element};
 /// Buffers by name, from all stages.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    tensors: FxHashMap<String, ShardedTensor>,
-    placed: FxHashMap<String, Buffer>,
+    tensors: HashMap<String, ShardedTensor>,
+    placed: HashMap<String, Buffer>,
     /// The buffer of each result, by the result's name.
-    results: FxHashMap<String, String>,
+    results: HashMap<String, String>,
 }
 
 /// An element of a tensor in a buffer.

@@ -1,10 +1,10 @@
 //! Words of a phase: the first that a phase brings otherwise.
 
+use ipu_device::hash::HashMap;
 use ipu_device::simulator::{PhaseWrite, tile_name};
 use ipu_device::{Address, PhysicalTile};
 use ipu_dialects::exchange::meaning::Place;
 use ipu_dialects::exchange::program::{Phase, Step};
-use rustc_hash::FxHashMap;
 
 use super::device::{Lowered, Observed, Words};
 use super::exchange::transfer_at;
@@ -90,7 +90,7 @@ impl Observed<'_> {
         words: Option<&Words<'_>>,
         finding: &mut Finding,
     ) -> bool {
-        let wanted: FxHashMap<(PhysicalTile, Address), ()> =
+        let wanted: HashMap<(PhysicalTile, Address), ()> =
             expected.words.iter().map(|word| ((word.write.to.tile.physical(), word.address), ())).collect();
         let strays = words.into_iter().flatten().filter(|(place, _)| !wanted.contains_key(place));
         let Some((_, stray)) = strays.min_by_key(|(_, write)| (write.write.event, write.write.tile)) else {

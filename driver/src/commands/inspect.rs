@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use ipu_device::hash::HashMap;
 use ipu_device::isa::{Context, Instruction, OperandKind, decode};
 use ipu_device::package::{Package, Segment, TileImage};
 use ipu_device::{Address, LogicalTile, PhysicalTile};
 use ipu_passes::build_package::{Record, SectionKind};
-use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::exit::{DriverCode, Exit, Failure};
@@ -49,7 +49,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
 /// Images with equal contents, by the first tile that has them.
 fn classes(package: &Package) -> Vec<(&TileImage, usize)> {
     let mut classes: Vec<(&TileImage, usize)> = Vec::new();
-    let mut known: FxHashMap<*const Segment, usize> = FxHashMap::default();
+    let mut known: HashMap<*const Segment, usize> = HashMap::default();
     for image in &package.tiles {
         // Reading keeps equal images in one allocation.
         let class = *known.entry(image.segments.as_ptr()).or_insert_with(|| {
@@ -144,7 +144,7 @@ fn tile_text(package: &Package, record: &Record, tile: u16) -> Result<String, Fa
     let logical = LogicalTile::new(tile.into()).ok_or_else(missing)?;
     let image = package.tile(logical.physical()).ok_or_else(missing)?;
     let names = names_of(package, record, image);
-    let symbols: FxHashMap<Address, &str> = image
+    let symbols: HashMap<Address, &str> = image
         .segments
         .iter()
         .zip(&names)
@@ -181,7 +181,7 @@ fn names_of(package: &Package, record: &Record, image: &TileImage) -> Vec<(Optio
 }
 
 /// A line a word of code; eight words a line of anything else.
-fn disassemble(segment: &Segment, symbols: &FxHashMap<Address, &str>, text: &mut String) {
+fn disassemble(segment: &Segment, symbols: &HashMap<Address, &str>, text: &mut String) {
     let words: Vec<u32> = segment.data.as_chunks::<4>().0.iter().map(|&w| u32::from_le_bytes(w)).collect();
     if !segment.flags.is_executable() {
         for (index, line) in words.chunks(8).enumerate() {

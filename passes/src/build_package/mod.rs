@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use ipu_device::hash::HashMap;
 use ipu_device::package::{
     BindingKind, DebugSymbol, Footer, Package, PackageError, Segment, SegmentFlags, TileImage,
 };
@@ -18,7 +19,7 @@ use ipu_device::{Coded, PhysicalTile};
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::ir::{Module, OpId};
 use ipu_dialects::tile::{Image, KernelCode, KernelImage, Section, TileProgram};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 
 use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
@@ -182,7 +183,7 @@ struct DistinctImage {
 struct Images {
     images: Vec<DistinctImage>,
     /// Their places by a hash of their contents.
-    by_contents: FxHashMap<u64, Vec<usize>>,
+    by_contents: HashMap<u64, Vec<usize>>,
 }
 
 impl Images {

@@ -4,11 +4,11 @@
 //! its results opaque and its operands wanted. So is a region: what it uses from outside is wanted.
 
 use egg::Id;
+use ipu_device::hash::{HashMap, HashSet};
 use ipu_device::numerics::Fp8;
 use ipu_dialects::graph;
 use ipu_dialects::ipu::{F143, F152};
 use ipu_dialects::ir::{BlockId, FloatFormat, Module, OpId, Type, ValueId};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::element::Element;
 use super::expression::{Expression, Gemm, Graph, Permutation, TensorType, Typing};
@@ -96,12 +96,12 @@ pub(super) fn read(module: &Module, block: BlockId) -> Body {
         given: Vec::new(),
         roots: Vec::new(),
     };
-    let mut reader = Reader { module, body, values: FxHashMap::default() };
+    let mut reader = Reader { module, body, values: HashMap::default() };
     for op in module.ops_of(block) {
         reader.op(op);
     }
     let mut body = reader.body;
-    let nodes: FxHashSet<OpId> = body.ops.iter().map(|&(op, _)| op).collect();
+    let nodes: HashSet<OpId> = body.ops.iter().map(|&(op, _)| op).collect();
     let is_wanted = |op: OpId| module.uses(module.result(op, 0)).iter().any(|user| !nodes.contains(&user.op));
     body.roots = body.ops.iter().filter(|&&(op, _)| is_wanted(op)).map(|&(_, class)| class).collect();
     body
@@ -110,7 +110,7 @@ pub(super) fn read(module: &Module, block: BlockId) -> Body {
 struct Reader<'m> {
     module: &'m Module,
     body: Body,
-    values: FxHashMap<ValueId, Id>,
+    values: HashMap<ValueId, Id>,
 }
 
 impl Reader<'_> {

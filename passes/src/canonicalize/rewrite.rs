@@ -5,9 +5,9 @@
 //! in the order of the block, new ones right before the first that needs them.
 
 use egg::{Id, Language};
+use ipu_device::hash::HashMap;
 use ipu_dialects::graph;
 use ipu_dialects::ir::{Attribute, Builder, InsertionPoint, Module, Name, OpId, OpState, ValueId};
-use rustc_hash::FxHashMap;
 
 use super::expression::{Expression, Graph};
 use super::read::Body;
@@ -20,23 +20,22 @@ pub(super) struct Rewriter<'a> {
     graph: &'a Graph,
     selection: &'a Selection,
     /// The first op of each class.
-    first: FxHashMap<Id, OpId>,
+    first: HashMap<Id, OpId>,
     /// The op of each class that is what was selected.
-    kept: FxHashMap<Id, OpId>,
+    kept: HashMap<Id, OpId>,
     /// Place of each op in the block as given.
-    places: FxHashMap<OpId, usize>,
+    places: HashMap<OpId, usize>,
     /// The value of each class that has one by now.
-    values: FxHashMap<Id, ValueId>,
+    values: HashMap<Id, ValueId>,
     /// Number of ops made.
     pub(super) created: usize,
 }
 
 impl<'a> Rewriter<'a> {
     pub(super) fn new(pass: Name, body: &'a Body, graph: &'a Graph, selection: &'a Selection) -> Self {
-        let mut first = FxHashMap::default();
-        let mut kept = FxHashMap::default();
-        let nodes: FxHashMap<Id, &Expression> =
-            body.given.iter().map(|(class, node)| (*class, node)).collect();
+        let mut first = HashMap::default();
+        let mut kept = HashMap::default();
+        let nodes: HashMap<Id, &Expression> = body.given.iter().map(|(class, node)| (*class, node)).collect();
         for &(op, class) in &body.ops {
             let canonical = graph.find(class);
             first.entry(canonical).or_insert(op);

@@ -11,7 +11,7 @@
 use std::ops::AddAssign;
 
 use egg::{Id, Language};
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::expression::{Expression, Graph, matrix};
 
@@ -85,7 +85,7 @@ struct Class {
 /// One node for each class that the roots need.
 #[derive(Debug)]
 pub struct Selection {
-    nodes: FxHashMap<Id, Expression>,
+    nodes: HashMap<Id, Expression>,
     /// What it costs.
     pub cost: Cost,
     /// What the program as given costs.
@@ -140,9 +140,9 @@ impl Selector {
     fn new(graph: &Graph, given: &[(Id, Expression)], roots: &[Id]) -> Self {
         let mut ids: Vec<Id> = graph.classes().map(|class| class.id).collect();
         ids.sort_unstable();
-        let places: FxHashMap<Id, usize> = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let places: HashMap<Id, usize> = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let place = |id: Id| places.get(&graph.find(id)).copied().unwrap_or(usize::MAX);
-        let mut program: FxHashMap<Id, Vec<Expression>> = FxHashMap::default();
+        let mut program: HashMap<Id, Vec<Expression>> = HashMap::default();
         for (class, node) in given {
             let nodes = program.entry(graph.find(*class)).or_default();
             let node = node.clone().map_children(|operand| graph.find(operand));

@@ -3,13 +3,13 @@
 
 use std::sync::LazyLock;
 
+use ipu_device::hash::HashMap;
 use ipu_device::isa::Register;
 use ipu_device::memory_map::{CODE_BASE, INTERLEAVED_BASE, LOAD_BASE};
 use ipu_device::supervisor::runtime::{PROGRAM, START};
 use ipu_device::supervisor::{Assembler, Symbol, WorkerSeeds, runtime};
 use ipu_device::{Address, Bytes};
 use ipu_dialects::tile::{Assembled, Body, Image, Section, TileProgram};
-use rustc_hash::FxHashMap;
 
 use super::{EmitCode, EmitError};
 
@@ -39,7 +39,7 @@ pub(super) fn behind(start: Address, size: Bytes) -> Address {
 pub(super) struct Runtime {
     pub(super) sections: Vec<Section>,
     /// Addresses of its symbols.
-    symbols: FxHashMap<String, Address>,
+    symbols: HashMap<String, Address>,
     /// Where the jump to the program lies.
     jump: Address,
 }
@@ -50,7 +50,7 @@ impl Runtime {
         let jump = behind(CODE_BASE, code.size());
         let program = |name: &str| (Symbol::from(name.to_owned()) == PROGRAM).then_some(jump);
         let mut sections = Section::assembled(&code, Assembled::Code, CODE_BASE, ENTRY, program)?;
-        let mut symbols: FxHashMap<String, Address> = FxHashMap::default();
+        let mut symbols: HashMap<String, Address> = HashMap::default();
         symbols.extend(sections.iter().map(|section| (section.symbol.to_string(), section.address)));
         let entry = jump_to(START);
         let known = |name: &str| symbols.get(name).copied();

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use ipu_device::hash::{HashMap, HashSet};
 use ipu_dialects::tile::{Body, Section, TileProgram};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Marks names of rows and kernels; no name of the runtime starts with it.
 const MARK: char = '@';
@@ -24,9 +24,9 @@ pub(super) fn unmarked(name: &str) -> Option<&str> {
 
 /// Names in a program.
 pub(super) struct Names {
-    taken: FxHashSet<Arc<str>>,
+    taken: HashSet<Arc<str>>,
     /// What sections that come into being are called.
-    given: FxHashMap<Arc<str>, Arc<str>>,
+    given: HashMap<Arc<str>, Arc<str>>,
 }
 
 impl Names {
@@ -35,7 +35,7 @@ impl Names {
         let kernels = program.kernels.iter().map(|kernel| Arc::clone(&kernel.symbol));
         let own = program.images.iter().flat_map(|image| &image.sections);
         let sections = program.common.iter().chain(own).map(|section| Arc::clone(&section.symbol));
-        Self { taken: bindings.chain(kernels).chain(sections).collect(), given: FxHashMap::default() }
+        Self { taken: bindings.chain(kernels).chain(sections).collect(), given: HashMap::default() }
     }
 
     /// Gives sections from the assembler, and what their lines name, the names of the program.

@@ -1,16 +1,16 @@
 //! Whether code lies where code can be, and on no binding.
 
+use ipu_device::hash::HashMap;
 use ipu_device::memory_map::{CODE_BASE, INTERLEAVED_BASE};
 use ipu_device::{Address, LogicalTile};
 use ipu_dialects::tile::{Image, Slice, TileProgram};
-use rustc_hash::FxHashMap;
 
 use super::layout::first_free;
 use super::{EmitCode, EmitError};
 
 /// Refuses a program with code whose code leaves the memory that can be executed, or lies on a binding.
 pub(super) fn check(program: &TileProgram) -> Result<(), EmitError> {
-    let mut slices: FxHashMap<LogicalTile, Vec<(&str, &Slice)>> = FxHashMap::default();
+    let mut slices: HashMap<LogicalTile, Vec<(&str, &Slice)>> = HashMap::default();
     for binding in &program.bindings {
         for slice in &binding.slices {
             slices.entry(slice.tile).or_default().push((&binding.name, slice));
@@ -19,7 +19,7 @@ pub(super) fn check(program: &TileProgram) -> Result<(), EmitError> {
     program.images.iter().try_for_each(|image| check_image(image, &slices))
 }
 
-fn check_image(image: &Image, slices: &FxHashMap<LogicalTile, Vec<(&str, &Slice)>>) -> Result<(), EmitError> {
+fn check_image(image: &Image, slices: &HashMap<LogicalTile, Vec<(&str, &Slice)>>) -> Result<(), EmitError> {
     let Some(tile) = image.tiles.first() else { return Ok(()) };
     let refuse = |message: String| Err(EmitError::new(EmitCode::NoRoom, image.source, message));
     let below = image.sections.iter().filter(|section| section.address < INTERLEAVED_BASE);

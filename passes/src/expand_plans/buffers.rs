@@ -1,6 +1,6 @@
 //! The buffers of an expanded program: one for each value, one for each scratch of an op.
 
-use std::collections::HashMap;
+use ipu_device::hash::HashMap;
 
 use ipu_device::{Bytes, LogicalTile};
 use ipu_dialects::exchange::program::{Buffer, BufferId};

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use ipu_device::Address;
+use ipu_device::hash::HashMap;
 use ipu_device::isa::{Context, Instruction, OperandKind, decode};
 use ipu_dialects::tile::instructions::operands;
 use ipu_dialects::tile::{Code, Line, OperandText};
-use rustc_hash::FxHashMap;
 
 /// Decodes sections; remembers words that it has seen, since most stand on every tile.
 #[derive(Default)]
 pub(super) struct Decoder {
-    known: FxHashMap<u32, Instruction>,
+    known: HashMap<u32, Instruction>,
 }
 
 impl Decoder {

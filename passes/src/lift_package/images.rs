@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use ipu_device::hash::{HashMap, HashSet};
 use ipu_device::package::{Package, Segment, SegmentFlags};
 use ipu_device::topology::TILE_COUNT;
 use ipu_device::{Address, Bytes, LogicalTile, PhysicalTile};
 use ipu_dialects::tile::{Body, Data, Image, KernelCode, KernelImage, Section, TileProgram};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::decode::Decoder;
 use super::names::{Names, is_code};
@@ -43,7 +43,7 @@ pub(super) fn lift(package: &Package, record: &Record, program: &mut TileProgram
         let sections = common.iter().filter_map(parts).map(|part| section(part, &mut decoder, symbols));
         program.common = sections.collect();
     }
-    let is_common: FxHashSet<&str> = common.iter().map(|name| &**name).collect();
+    let is_common: HashSet<&str> = common.iter().map(|name| &**name).collect();
     for group in &groups {
         let own = group
             .parts
@@ -67,7 +67,7 @@ type Contents<'p> = Vec<(Address, Bytes, SegmentFlags, &'p [u8])>;
 
 /// Tiles by their segments, in order of their least tile.
 fn groups<'p>(package: &'p Package, record: &Record, names: &Names<'p>) -> Vec<Group<'p>> {
-    let mut by_allocation: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut by_allocation: HashMap<usize, usize> = HashMap::default();
     let mut by_contents: IndexMap<Contents<'p>, (Vec<PhysicalTile>, Vec<&'p Segment>)> = IndexMap::new();
     for image in &package.tiles {
         let allocation = Arc::as_ptr(&image.segments).addr();
@@ -110,7 +110,7 @@ fn common(record: &Record, groups: &[Group<'_>]) -> Vec<Arc<str>> {
         let part = |name: &String| first.parts.iter().find(|part| *part.name == **name);
         record.common.iter().filter_map(part).collect()
     };
-    let by_name = |group: &'_ Group<'_>| -> FxHashMap<Arc<str>, usize> {
+    let by_name = |group: &'_ Group<'_>| -> HashMap<Arc<str>, usize> {
         (0..).zip(&group.parts).map(|(at, part)| (Arc::clone(&part.name), at)).collect()
     };
     let indexed: Vec<_> = others.iter().map(|group| (group, by_name(group))).collect();
@@ -194,8 +194,8 @@ fn shared_symbols(
     kernels: &[KernelImage],
     groups: &[Group<'_>],
     common: &[Arc<str>],
-) -> FxHashMap<Address, Arc<str>> {
-    let mut symbols: FxHashMap<Address, Arc<str>> = FxHashMap::default();
+) -> HashMap<Address, Arc<str>> {
+    let mut symbols: HashMap<Address, Arc<str>> = HashMap::default();
     symbols.extend(kernels.iter().map(|kernel| (kernel.address, Arc::clone(&kernel.symbol))));
     let parts = groups.first().into_iter().flat_map(|group| &group.parts);
     symbols.extend(parts.filter(|part| common.contains(&part.name)).filter_map(named));
@@ -203,13 +203,13 @@ fn shared_symbols(
 }
 
 /// Symbols of sections that differ but have one name at one address in all images.
-fn everywhere(groups: &[Group<'_>], common: &[Arc<str>]) -> FxHashMap<Address, Arc<str>> {
-    let mut symbols: FxHashMap<Address, Arc<str>> = FxHashMap::default();
+fn everywhere(groups: &[Group<'_>], common: &[Arc<str>]) -> HashMap<Address, Arc<str>> {
+    let mut symbols: HashMap<Address, Arc<str>> = HashMap::default();
     let Some((first, others)) = groups.split_first() else { return symbols };
     let own = |part: &&Part<'_>| part.kind != SectionKind::Kernel && !common.contains(&part.name);
     symbols.extend(first.parts.iter().filter(own).filter_map(named));
     for group in others {
-        let here: FxHashMap<Address, &Arc<str>> =
+        let here: HashMap<Address, &Arc<str>> =
             group.parts.iter().filter(own).map(|part| (part.segment.address, &part.name)).collect();
         symbols.retain(|address, name| here.get(address) == Some(&&*name));
     }

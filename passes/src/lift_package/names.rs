@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ipu_device::hash::{HashMap, HashSet};
 use ipu_device::kernels::Kernel;
 use ipu_device::package::{Package, Segment, SegmentFlags};
 use ipu_device::{Address, Bytes};
 use ipu_dialects::tile::TileProgram;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::images::Part;
 use crate::build_package::SectionKind;
@@ -14,14 +14,14 @@ use crate::build_package::SectionKind;
 /// What names there are, where the footer has none.
 pub(super) struct Names<'p> {
     /// Debug symbols by address.
-    debug: FxHashMap<Address, Vec<&'p str>>,
+    debug: HashMap<Address, Vec<&'p str>>,
     /// Names of bindings, which nothing else may have.
-    bindings: FxHashSet<String>,
+    bindings: HashSet<String>,
 }
 
 impl<'p> Names<'p> {
     pub(super) fn new(package: &'p Package, program: &TileProgram) -> Self {
-        let mut debug: FxHashMap<Address, Vec<&str>> = FxHashMap::default();
+        let mut debug: HashMap<Address, Vec<&str>> = HashMap::default();
         for symbol in &package.debug_symbols {
             debug.entry(symbol.address).or_default().push(&symbol.name);
         }
@@ -30,7 +30,7 @@ impl<'p> Names<'p> {
 
     /// Kinds and names of segments without a footer: what a debug symbol says, else `code_5c000`.
     pub(super) fn parts(&self, segments: Vec<&'p Segment>) -> Vec<Part<'p>> {
-        let mut taken: FxHashSet<Arc<str>> = FxHashSet::default();
+        let mut taken: HashSet<Arc<str>> = HashSet::default();
         let mut parts = Vec::with_capacity(segments.len());
         for segment in segments {
             let (kind, name) = self.part(segment, &taken);
@@ -40,7 +40,7 @@ impl<'p> Names<'p> {
         parts
     }
 
-    fn part(&self, segment: &Segment, taken: &FxHashSet<Arc<str>>) -> (SectionKind, Arc<str>) {
+    fn part(&self, segment: &Segment, taken: &HashSet<Arc<str>>) -> (SectionKind, Arc<str>) {
         let free = |name: &str| !taken.contains(name) && !self.bindings.contains(name);
         let known = self.debug.get(&segment.address).into_iter().flatten().copied();
         let mut known = known.filter(|name| free(name) && segment.size.0 > 0);
@@ -57,7 +57,7 @@ impl<'p> Names<'p> {
     }
 
     /// `code_5c000`, with a number behind it if that is taken.
-    pub(super) fn plain(&self, kind: &str, segment: &Segment, taken: &FxHashSet<Arc<str>>) -> Arc<str> {
+    pub(super) fn plain(&self, kind: &str, segment: &Segment, taken: &HashSet<Arc<str>>) -> Arc<str> {
         let plain = format!("{kind}_{:x}", segment.address.0);
         let more = (2_u32..).map(|number| format!("{plain}_{number}"));
         let mut names = std::iter::once(plain.clone()).chain(more);

@@ -1,5 +1,6 @@
 //! The module around a lifted program: the rest of the file that the footer has, and the origins of sections.
 
+use ipu_device::hash::HashMap;
 use ipu_device::package::Package;
 use ipu_dialects::diagnostics::Severity;
 use ipu_dialects::ir::{InsertionPoint, Module, OpId, Origin};
@@ -8,7 +9,6 @@ use ipu_dialects::registry::Registry;
 use ipu_dialects::tile::TileProgram;
 use ipu_dialects::tile::ops::ImageOp;
 use ipu_dialects::verifier::{VerifyOptions, verify};
-use rustc_hash::FxHashMap;
 
 use super::{LiftCode, LiftError, NAME, lift};
 use crate::build_package::{Record, SegmentRecord};
@@ -48,10 +48,10 @@ pub(super) fn around(package: &Package, program: &TileProgram) -> Result<Module,
 
 /// Gives sections and kernels the origins that the footer has for them.
 fn restore_origins(module: &mut Module, op: OpId, program: &TileProgram, record: &Record) {
-    let of_list = |list: &[SegmentRecord]| -> FxHashMap<String, Origin> {
+    let of_list = |list: &[SegmentRecord]| -> HashMap<String, Origin> {
         list.iter().filter_map(|segment| Some((segment.name.clone(), segment.origin()?))).collect()
     };
-    let shared: FxHashMap<String, Origin> = record.segments.iter().flat_map(|list| of_list(list)).collect();
+    let shared: HashMap<String, Origin> = record.segments.iter().flat_map(|list| of_list(list)).collect();
     let children: Vec<OpId> = module.direct_children(op).collect();
     let mut images = program.images.iter();
     for child in children {
@@ -68,7 +68,7 @@ fn restore_origins(module: &mut Module, op: OpId, program: &TileProgram, record:
     }
 }
 
-fn set_origin(module: &mut Module, op: OpId, origins: &FxHashMap<String, Origin>) {
+fn set_origin(module: &mut Module, op: OpId, origins: &HashMap<String, Origin>) {
     let origin = module.symbol_name(op).and_then(|name| origins.get(name)).cloned();
     if origin.is_some() {
         module.set_origin(op, origin);

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use ipu_device::exchange::Row;
+use ipu_device::hash::HashMap;
 use ipu_device::package::BindingKind;
 use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_dialects::exchange::{Run, Step};
 use ipu_dialects::tile::{self, HostPart, Image, Section, StepKind, TileProgram};
-use rustc_hash::FxHashMap;
 
 use super::Lowering;
 use super::layout::{kernels, rows_base};
 use super::rows::PhaseRows;
 
 /// By step of the program: the runs of each tile, in order.
-type Runs<'p> = FxHashMap<(usize, LogicalTile), Vec<&'p Run>>;
+type Runs<'p> = HashMap<(usize, LogicalTile), Vec<&'p Run>>;
 
 /// Bytes of rows on the tile that has most.
 pub(super) fn row_bytes(program: &TileProgram) -> u64 {

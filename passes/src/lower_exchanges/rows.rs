@@ -7,12 +7,12 @@ use ipu_device::exchange::banks::check_banks;
 use ipu_device::exchange::{
     Row, RowEncoding, ScheduleError, Timeline, TimelineBuilder, Transfer, check_row, encode_row,
 };
+use ipu_device::hash::HashMap;
 use ipu_device::{Address, LogicalTile, PhysicalTile};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::Phase;
 use ipu_dialects::exchange::placed::{device_transfers, incoming_bases};
 use ipu_dialects::tile::{Section, TileProgram};
-use rustc_hash::FxHashMap;
 
 use super::Lowering;
 
@@ -134,14 +134,14 @@ impl Lowering<'_> {
 }
 
 /// Sections of the image of each tile.
-fn sections_by_tile(program: &TileProgram) -> FxHashMap<LogicalTile, &[Section]> {
+fn sections_by_tile(program: &TileProgram) -> HashMap<LogicalTile, &[Section]> {
     let images = program.images.iter();
     images.flat_map(|image| image.tiles.iter().map(|&tile| (tile, image.sections.as_slice()))).collect()
 }
 
 /// The transfers that touch each tile, lane loans included.
-fn transfers_by_tile(transfers: &[Transfer]) -> FxHashMap<PhysicalTile, Vec<usize>> {
-    let mut by_tile: FxHashMap<PhysicalTile, Vec<usize>> = FxHashMap::default();
+fn transfers_by_tile(transfers: &[Transfer]) -> HashMap<PhysicalTile, Vec<usize>> {
+    let mut by_tile: HashMap<PhysicalTile, Vec<usize>> = HashMap::default();
     for (index, transfer) in transfers.iter().enumerate() {
         let ends = transfer.receivers.iter().map(|receiver| receiver.tile);
         for tile in ends.chain([transfer.source, transfer.source.partner()]) {

@@ -3,7 +3,7 @@
 //!
 //! Only units that a tile both reads and writes in the phase are tracked; the rest cannot clash.
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::event_set::EventSet;
 use super::problem::{Problem, Receiver, Transfer};
@@ -18,7 +18,7 @@ struct Unit {
 /// Occupancy of all contended units of all tiles.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Banks {
-    units: FxHashMap<(u16, u32), u32>,
+    units: HashMap<(u16, u32), u32>,
     occupancy: Vec<Unit>,
 }
 

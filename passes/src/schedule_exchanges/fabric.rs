@@ -16,7 +16,7 @@
 //! The controls of a message at a receiver are: select at x, neutral at x + n unless another window starts there,
 //! pointer at the first write unless the window before ended at x and its destination runs on, and a pointer a segment.
 
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
 
 use ipu_device::topology::TILE_COUNT;
@@ -180,11 +180,11 @@ pub(crate) struct Fabric<'a> {
     tiles: Vec<Tile>,
     banks: Banks,
     /// Place after the last word of the send that ends at a row time, by source.
-    send_ends: FxHashMap<(u16, i64), (Place, Width)>,
+    send_ends: HashMap<(u16, i64), (Place, Width)>,
     /// Place after the last word of the window that ends at an event, by receiver.
-    window_ends: FxHashMap<(u16, i64), Place>,
+    window_ends: HashMap<(u16, i64), Place>,
     /// First place of the window that starts at an event.
-    window_begins: FxHashMap<(u16, i64), Place>,
+    window_begins: HashMap<(u16, i64), Place>,
 }
 
 impl<'a> Fabric<'a> {
@@ -205,9 +205,9 @@ impl<'a> Fabric<'a> {
             routes,
             tiles: vec![Tile::default(); usize::from(TILE_COUNT)],
             banks: Banks::new(problem),
-            send_ends: FxHashMap::default(),
-            window_ends: FxHashMap::default(),
-            window_begins: FxHashMap::default(),
+            send_ends: HashMap::default(),
+            window_ends: HashMap::default(),
+            window_begins: HashMap::default(),
         }
     }
 

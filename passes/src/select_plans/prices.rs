@@ -8,13 +8,13 @@
 //!   `R` needs 1 event to select, 52 + 2R until the first word is written, one for each further word, and 6 guards;
 //!   a sender needs one event a word. Kernels at formulas fitted to hardware.
 
+use ipu_device::hash::HashMap;
 use ipu_device::kernels::{Family, Kernel, KernelEntry, ScalarValues, ShardLayout};
 use ipu_device::memory_map::MemoryClass;
 use ipu_device::numerics::ElementType;
 use ipu_device::orders::{ElementOrder, MatrixShape};
 use ipu_device::topology::{MUX_TO_WRITE, MUX_TO_WRITE_PER_ROW, TILE_COUNT};
 use ipu_device::{Bytes, LogicalTile};
-use rustc_hash::FxHashMap;
 
 use super::error::{PlanCode, PlanError};
 use super::options::Prices;
@@ -82,7 +82,7 @@ pub(crate) struct PriceBook {
     gemm: &'static KernelEntry,
     reduce: Option<&'static KernelEntry>,
     copy: &'static KernelEntry,
-    known: FxHashMap<Work, Option<u64>>,
+    known: HashMap<Work, Option<u64>>,
     rows: Vec<u16>,
 }
 
@@ -106,7 +106,7 @@ impl PriceBook {
                 .ok_or_else(|| missing(format!("product of `{multiply}` into `{accumulate}`")))?,
             reduce: first(Family::Reduce, &[accumulate; 3]),
             copy: widest.ok_or_else(|| missing("copy".to_owned()))?,
-            known: FxHashMap::default(),
+            known: HashMap::default(),
             rows: (0..TILE_COUNT).map(|tile| LogicalTile(tile).physical().row()).collect(),
         })
     }

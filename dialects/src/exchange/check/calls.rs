@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use ipu_device::hash::HashSet;
 use ipu_device::kernels::{Kernel, OperandExtent};
 use ipu_device::memory_map::Element;
 use ipu_device::{Address, Bytes};
-use rustc_hash::FxHashSet;
 
 use super::{Checker, tile_text};
 use crate::exchange::codes::ExchangeCode;
@@ -28,7 +28,7 @@ pub fn kernel_separations(program: &Program) -> BTreeSet<(BufferId, BufferId)> {
 
 impl Checker<'_> {
     pub(super) fn compute(&mut self, compute: &Compute) {
-        let mut reported: FxHashSet<(OpId, ExchangeCode)> = FxHashSet::default();
+        let mut reported: HashSet<(OpId, ExchangeCode)> = HashSet::default();
         for run in &compute.runs {
             if let Err((code, message)) = self.run(run)
                 && reported.insert((run.op, code))

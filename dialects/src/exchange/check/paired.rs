@@ -1,7 +1,7 @@
 //! 64-bit transfers: pairs of tiles, and buffers whose addresses are multiples of an item. And the incoming base of a phase.
 
+use ipu_device::hash::HashSet;
 use ipu_device::{Address, LogicalTile};
-use rustc_hash::FxHashSet;
 
 use super::{Checker, tile_text};
 use crate::exchange::codes::ExchangeCode;
@@ -16,8 +16,8 @@ impl Checker<'_> {
     /// multiples of an item. One finding an op.
     pub(super) fn paired(&mut self, phase: &Phase) {
         let transfers = &phase.transfers;
-        let mut reported: FxHashSet<OpId> = FxHashSet::default();
-        let tiles: FxHashSet<LogicalTile> = self.program.tiles.iter().copied().collect();
+        let mut reported: HashSet<OpId> = HashSet::default();
+        let tiles: HashSet<LogicalTile> = self.program.tiles.iter().copied().collect();
         for row in (0..transfers.len()).filter(|&row| transfers.paired[row]) {
             let (op, member) = (transfers.op[row], transfers.member[row]);
             let reached = |tile| transfers.receivers_of(row).any(|receiver| receiver.tile == tile);

@@ -1,8 +1,8 @@
 //! Transfers of one phase against each other.
 
 use ipu_device::LogicalTile;
+use ipu_device::hash::HashSet;
 use rayon::slice::ParallelSliceMut;
-use rustc_hash::FxHashSet;
 
 use super::{Checker, tile_text};
 use crate::exchange::codes::ExchangeCode;
@@ -43,7 +43,7 @@ impl Checker<'_> {
 
     /// The fabric moves whole aligned items, and a tile does not send to itself alone.
     fn words(&mut self, transfers: &Transfers) {
-        let mut reported: FxHashSet<OpId> = FxHashSet::default();
+        let mut reported: HashSet<OpId> = HashSet::default();
         for row in 0..transfers.len() {
             let (op, member) = (transfers.op[row], transfers.member[row]);
             let shift = transfers.receivers_of(row).fold(0, |bits, receiver| bits | receiver.shift);
@@ -79,7 +79,7 @@ impl Checker<'_> {
     }
 
     fn written_twice(&mut self, phase: &Phase, writes: &[Range]) {
-        let mut reported: FxHashSet<(OpId, OpId)> = FxHashSet::default();
+        let mut reported: HashSet<(OpId, OpId)> = HashSet::default();
         // The write that reaches furthest on the current tile and buffer.
         let mut furthest: Option<Range> = None;
         for &write in writes {
@@ -95,7 +95,7 @@ impl Checker<'_> {
     }
 
     fn read_and_written(&mut self, phase: &Phase, reads: &[Range], writes: &[Range]) {
-        let mut reported: FxHashSet<(OpId, OpId)> = FxHashSet::default();
+        let mut reported: HashSet<(OpId, OpId)> = HashSet::default();
         let mut furthest: Option<Range> = None;
         let mut next = writes.iter().peekable();
         // Writes do not overlap, so among those that start before a read ends only the last can reach into it; one
@@ -123,7 +123,7 @@ impl Checker<'_> {
         first: Range,
         second: Range,
         what: (&str, &str),
-        reported: &mut FxHashSet<(OpId, OpId)>,
+        reported: &mut HashSet<(OpId, OpId)>,
     ) {
         let transfers = &phase.transfers;
         let (one, other) = (first.transfer as usize, second.transfer as usize);

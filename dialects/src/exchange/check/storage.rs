@@ -1,9 +1,9 @@
 //! Addresses of a placed program.
 
+use ipu_device::hash::HashSet;
 use ipu_device::memory_map::{Element, INTERLEAVED_BASE, MEMORY_BASE, MEMORY_END, MemoryClass};
 use ipu_device::topology::TILE_COUNT;
 use ipu_device::{Address, LogicalTile};
-use rustc_hash::FxHashSet;
 
 use super::{Checker, tile_text};
 use crate::exchange::codes::ExchangeCode;
@@ -43,7 +43,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let mut reported = FxHashSet::default();
+        let mut reported = HashSet::default();
         for (tile, stored) in by_tile.iter_mut().enumerate() {
             stored.sort_unstable_by_key(|stored| (stored.start, stored.buffer));
             self.overlaps(LogicalTile(tile as u16), stored, &mut reported);
@@ -85,7 +85,7 @@ impl Checker<'_> {
         &mut self,
         tile: LogicalTile,
         stored: &[Stored],
-        reported: &mut FxHashSet<(BufferId, BufferId)>,
+        reported: &mut HashSet<(BufferId, BufferId)>,
     ) {
         let mut open: Vec<Stored> = Vec::new();
         for &later in stored {

@@ -9,8 +9,8 @@ mod storage;
 mod transfers;
 
 use ipu_device::LogicalTile;
+use ipu_device::hash::HashMap;
 use ipu_device::topology::TILE_COUNT;
-use rustc_hash::FxHashMap;
 
 use super::codes::ExchangeCode;
 use super::index::Index;
@@ -76,10 +76,10 @@ struct Reader<'m> {
     module: &'m Module,
     program: Program,
     tiles: TileMask,
-    buffers: FxHashMap<ValueId, BufferId>,
+    buffers: HashMap<ValueId, BufferId>,
     /// By buffer: the tiles that have it.
     present: Vec<TileMask>,
-    bindings: FxHashMap<&'m str, usize>,
+    bindings: HashMap<&'m str, usize>,
     diagnostics: Diagnostics,
 }
 
@@ -108,9 +108,9 @@ impl<'m> Reader<'m> {
             module,
             program,
             tiles: mask,
-            buffers: FxHashMap::default(),
+            buffers: HashMap::default(),
             present: Vec::new(),
-            bindings: FxHashMap::default(),
+            bindings: HashMap::default(),
             diagnostics,
         }
     }

@@ -10,7 +10,7 @@ mod memory;
 pub mod storage;
 
 use ipu_device::LogicalTile;
-use rustc_hash::FxHashMap;
+use ipu_device::hash::HashMap;
 
 use super::codes::{MappedCode, MappedError};
 use super::ops::Return;
@@ -172,7 +172,7 @@ fn evaluate<V: Clone>(
         let message = format!("{} arguments given, the function takes {}", arguments.len(), formal.len());
         return Err(at(function)(MappedError::new(MappedCode::Disagree, message)));
     }
-    let mut values: FxHashMap<ValueId, V> = FxHashMap::default();
+    let mut values: HashMap<ValueId, V> = HashMap::default();
     for (&value, data) in formal.iter().zip(arguments) {
         let tensor = ShardedTensor::of(module, value).map_err(at(function))?;
         tensor.check(data).map_err(at(function))?;

@@ -1,8 +1,8 @@
 //! What lies where in the memory of a tile.
 
+use ipu_device::hash::HashMap;
 use ipu_device::memory_map::{FREE_DATA_BASE, HOST_WINDOW, INTERLEAVED_BASE, LOAD_BASE, LOAD_END};
 use ipu_device::{Address, Bytes, LogicalTile};
-use rustc_hash::FxHashMap;
 
 use super::{Checker, tile_text, tiles_text};
 use crate::ir::OpId;
@@ -87,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    fn overlaps(&mut self, image: &Image, slices: &FxHashMap<LogicalTile, Vec<Span<'_>>>) {
+    fn overlaps(&mut self, image: &Image, slices: &HashMap<LogicalTile, Vec<Span<'_>>>) {
         let program = self.program;
         let fixed: Vec<Span<'_>> = program.common.iter().chain(&image.sections).map(Span::section).collect();
         if let Some((one, other)) = first_overlap(fixed.clone()) {
@@ -136,8 +136,8 @@ fn first_overlap(mut spans: Vec<Span<'_>>) -> Option<(Span<'_>, Span<'_>)> {
 }
 
 /// Where the bytes of bindings live on each tile.
-fn slices_by_tile(program: &TileProgram) -> FxHashMap<LogicalTile, Vec<Span<'_>>> {
-    let mut slices: FxHashMap<LogicalTile, Vec<Span<'_>>> = FxHashMap::default();
+fn slices_by_tile(program: &TileProgram) -> HashMap<LogicalTile, Vec<Span<'_>>> {
+    let mut slices: HashMap<LogicalTile, Vec<Span<'_>>> = HashMap::default();
     for binding in &program.bindings {
         for slice in &binding.slices {
             let span = Span::new(slice.address, slice.bytes, &binding.name, binding.source);

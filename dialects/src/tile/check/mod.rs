@@ -118,7 +118,7 @@ impl Checker<'_> {
     /// A name stands for one thing: in the program, or in an image.
     fn symbols(&mut self) {
         let program = self.program;
-        let mut shared: rustc_hash::FxHashMap<&str, Option<OpId>> = rustc_hash::FxHashMap::default();
+        let mut shared: ipu_device::hash::HashMap<&str, Option<OpId>> = ipu_device::hash::HashMap::default();
         shared.extend(program.bindings.iter().map(|binding| (&*binding.name, binding.source)));
         shared.extend(program.kernels.iter().map(|kernel| (&*kernel.symbol, kernel.source)));
         shared.extend(program.common.iter().map(|section| (&*section.symbol, section.source)));

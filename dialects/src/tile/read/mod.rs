@@ -9,10 +9,10 @@ mod steps;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use ipu_device::hash::HashMap;
 use ipu_device::memory_map::{MEMORY_BASE, MEMORY_END};
 use ipu_device::package::{BindingKind, SegmentFlags};
 use ipu_device::{Address, Bytes};
-use rustc_hash::FxHashMap;
 
 use super::codes::TileCode;
 use super::instructions::{self, OperandsError};
@@ -32,7 +32,7 @@ use crate::ir::{Attribute, Module, Name, OpId};
 type Read<T> = Result<T, Box<Diagnostic>>;
 
 /// Addresses of the symbols of one table.
-type Symbols<'m> = FxHashMap<&'m str, Address>;
+type Symbols<'m> = HashMap<&'m str, Address>;
 
 impl TileProgram {
     /// Reads a `tile.program` as plain data.
@@ -317,7 +317,7 @@ impl<'m> Reader<'m> {
     fn lines(&mut self, op: OpId, image: Option<usize>) -> Vec<Line> {
         let mut lines = Vec::new();
         // Like instructions share their attribute; most operands are read once.
-        let mut known: FxHashMap<(&str, usize), Line> = FxHashMap::default();
+        let mut known: HashMap<(&str, usize), Line> = HashMap::default();
         for child in self.module.direct_children(op) {
             let key = self.line_key(child);
             let read = match key.and_then(|key| known.get(&key)) {

@@ -4,8 +4,8 @@
 //! each sum rounded to the accumulate type: stricter than what a plan must do, so that no rule relies on slack.
 
 use egg::{Id, Language};
+use ipu_device::hash::HashMap;
 use ipu_device::numerics::{ElementType, Overflow, decode_elements, encode_elements};
-use rustc_hash::FxHashMap;
 
 use crate::canonicalize::element::Element;
 use crate::canonicalize::expression::{Expression, Graph, Shape};
@@ -68,8 +68,8 @@ pub(super) fn round(values: &[f64], element: Element) -> Vec<f64> {
 }
 
 /// The value of every class of `graph`, after checking that all nodes of a class have the same value.
-pub(super) fn evaluate(graph: &Graph, leaves: &[Numbers]) -> Result<FxHashMap<Id, Numbers>, String> {
-    let mut known: FxHashMap<Id, Numbers> = FxHashMap::default();
+pub(super) fn evaluate(graph: &Graph, leaves: &[Numbers]) -> Result<HashMap<Id, Numbers>, String> {
+    let mut known: HashMap<Id, Numbers> = HashMap::default();
     loop {
         let before = known.len();
         for class in graph.classes() {
@@ -97,7 +97,7 @@ pub(super) fn evaluate(graph: &Graph, leaves: &[Numbers]) -> Result<FxHashMap<Id
     Ok(known)
 }
 
-fn value_of(node: &Expression, known: &FxHashMap<Id, Numbers>, leaves: &[Numbers]) -> Numbers {
+fn value_of(node: &Expression, known: &HashMap<Id, Numbers>, leaves: &[Numbers]) -> Numbers {
     match node {
         Expression::Leaf(leaf) => leaves[leaf.0 as usize].clone(),
         Expression::Reshape(shape, input) => Numbers { shape: shape.clone(), ..known[input].clone() },
