@@ -27,6 +27,13 @@ pub struct PrintWhen {
     pub after_failure: bool,
 }
 
+/// The text of a module, as a span of the time table.
+#[must_use]
+pub fn printed(module: &Module, options: PrintOptions) -> String {
+    let _span = tracing::debug_span!("print").entered();
+    print_with(module, options)
+}
+
 /// Prints and dumps as asked.
 pub struct Watch<'a> {
     when: &'a PrintWhen,
@@ -57,13 +64,13 @@ impl<'a> Watch<'a> {
     }
 
     fn show(&self, moment: &str, entry: &PipelineEntry, module: &Module) {
-        eprintln!("// ----- IR {moment} {entry} -----\n{}", print_with(module, self.print));
+        eprintln!("// ----- IR {moment} {entry} -----\n{}", printed(module, self.print));
     }
 
     /// Step `index` is the input (0) or the result of pass `index - 1`.
     fn dump(&mut self, index: usize, name: &str, module: &Module) {
         let Some(dump) = &self.dump else { return };
-        if let Err(failure) = dump.write(index, name, &print_with(module, self.print)) {
+        if let Err(failure) = dump.write(index, name, &printed(module, self.print)) {
             self.failure.get_or_insert(failure);
         }
     }
@@ -111,7 +118,7 @@ impl Instrumentation for Watch<'_> {
             self.show("before", entry, module);
         }
         if self.when.only_changed && self.last.is_none() {
-            self.last = Some(print_with(module, self.print));
+            self.last = Some(printed(module, self.print));
         }
     }
 
@@ -119,7 +126,7 @@ impl Instrumentation for Watch<'_> {
         self.dump(index + 1, &entry.name, module);
         let wanted = self.when.after_all || self.when.after.contains(&entry.name);
         if self.when.only_changed {
-            let text = print_with(module, self.print);
+            let text = printed(module, self.print);
             if wanted && self.last.as_ref() != Some(&text) {
                 self.show("after", entry, module);
             }

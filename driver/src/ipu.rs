@@ -8,8 +8,10 @@ use crate::commands::{
     bench, bisect, check, compile, diff, doc, explain, inspect, reduce, run, selftest, sweep, trace,
 };
 
-use crate::log::{self, LogFormat};
-use crate::render::{DiagnosticFormat, emit};
+use crate::exit::{Exit, Failure};
+use crate::log::LogFormat;
+use crate::process::{ProcessOptions, finish};
+use crate::render::DiagnosticFormat;
 
 /// Runs, checks and explains programs for the IPU.
 #[derive(Debug, Parser)]
@@ -17,6 +19,8 @@ use crate::render::{DiagnosticFormat, emit};
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    process: ProcessOptions,
     /// Event log on standard error.
     #[arg(long, value_enum, default_value = "off", global = true)]
     log: LogFormat,
@@ -46,28 +50,26 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    log::start(arguments.log, "info");
-    let result = match &arguments.command {
-        Command::Compile(arguments) => compile::run(arguments),
-        Command::Run(arguments) => run::run(arguments),
-        Command::Check(arguments) => check::run(arguments),
-        Command::Bisect(arguments) => bisect::run(arguments),
-        Command::Reduce(arguments) => reduce::run(arguments),
-        Command::Diff(arguments) => diff::run(arguments),
-        Command::Sweep(arguments) => sweep::run(arguments),
-        Command::Trace(arguments) => trace::run(arguments),
-        Command::Inspect(arguments) => inspect::run(arguments),
-        Command::Bench(arguments) => bench::run(arguments),
-        Command::Selftest(arguments) => selftest::run(arguments),
-        Command::Doc(arguments) => doc::run(arguments),
-        Command::Explain(arguments) => explain::run(arguments),
-    };
-    match result {
-        Ok(exit) => exit,
-        Err(failure) => {
-            emit(&failure.diagnostics, &failure.sources, arguments.diagnostics);
-            failure.exit
+    let timing = arguments.process.start(arguments.log);
+    finish(arguments.command.run(), timing.as_ref(), arguments.diagnostics)
+}
+
+impl Command {
+    fn run(&self) -> Result<Exit, Failure> {
+        match self {
+            Self::Compile(arguments) => compile::run(arguments),
+            Self::Run(arguments) => run::run(arguments),
+            Self::Check(arguments) => check::run(arguments),
+            Self::Bisect(arguments) => bisect::run(arguments),
+            Self::Reduce(arguments) => reduce::run(arguments),
+            Self::Diff(arguments) => diff::run(arguments),
+            Self::Sweep(arguments) => sweep::run(arguments),
+            Self::Trace(arguments) => trace::run(arguments),
+            Self::Inspect(arguments) => inspect::run(arguments),
+            Self::Bench(arguments) => bench::run(arguments),
+            Self::Selftest(arguments) => selftest::run(arguments),
+            Self::Doc(arguments) => doc::run(arguments),
+            Self::Explain(arguments) => explain::run(arguments),
         }
     }
-    .into()
 }

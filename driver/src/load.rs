@@ -32,11 +32,14 @@ pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), F
 pub fn load_text(name: &str, text: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
     let LoadOptions { allow_unregistered } = options;
     let parse_options = ParseOptions { registry: Registry::standard(), allow_unregistered };
-    let (module, mut diagnostics) = parse_module(name, text, parse_options);
+    let (module, mut diagnostics) =
+        tracing::debug_span!("parse", name).in_scope(|| parse_module(name, text, parse_options));
     if diagnostics.has_errors() {
         return Err(Failure::of(Exit::Input, diagnostics, &module.sources));
     }
-    match verify(&module, VerifyOptions { allow_unregistered }) {
+    let verified = tracing::debug_span!("verify", name)
+        .in_scope(|| verify(&module, VerifyOptions { allow_unregistered }));
+    match verified {
         Ok((_, warnings)) => {
             diagnostics.append(warnings);
             Ok((module, diagnostics))

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
 use indexmap::IndexMap;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
-use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::printer::PrintOptions;
 use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
 use ipu_passes::lift_package;
@@ -19,10 +19,11 @@ use ipu_passes::manager::{
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
 use crate::files::write_whole;
-use crate::instrumentation::{PrintWhen, Watch};
+use crate::instrumentation::{PrintWhen, Watch, printed};
 use crate::load::{LoadOptions, load};
-use crate::log::{self, LogFormat};
+use crate::log::LogFormat;
 use crate::package_file::read_package;
+use crate::process::{ProcessOptions, finish};
 use crate::render::{DiagnosticFormat, emit};
 
 /// Runs the program on the process's arguments.
@@ -30,14 +31,10 @@ use crate::render::{DiagnosticFormat, emit};
 pub fn main() -> ExitCode {
     let matches = command().get_matches();
     let format = matches.get_one::<DiagnosticFormat>("diagnostics").copied().unwrap_or_default();
-    log::start(matches.get_one::<LogFormat>("log").copied().unwrap_or(LogFormat::Off), "info");
-    match run(&matches, format) {
-        Ok(()) => Exit::Ok.into(),
-        Err(failure) => {
-            emit(&failure.diagnostics, &failure.sources, format);
-            failure.exit.into()
-        }
-    }
+    let log = matches.get_one::<LogFormat>("log").copied().unwrap_or(LogFormat::Off);
+    let process = ProcessOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let timing = process.start(log);
+    finish(run(&matches, format).map(|()| Exit::Ok), timing.as_ref(), format)
 }
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
@@ -102,7 +99,6 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(bool))
                 .default_value("true"),
         )
-        .arg(flag("timing", "Print the time of each pass"))
         .arg(flag("stats", "Print what passes counted, as JSON lines"))
         .arg(value("stop-after", "PASS", "Stop after that pass"))
         .arg(
@@ -123,6 +119,7 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(LogFormat))
                 .default_value("off"),
         );
+    let command = ProcessOptions::augment_args(command);
     #[cfg(feature = "mutations")]
     let command = command
         .arg(
@@ -181,7 +178,7 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     if let Some(package) = &run.artifacts.package {
         return write_package(matches, package);
     }
-    write_output(matches, &print_with(&module, print_options(matches)))
+    write_output(matches, &printed(&module, print_options(matches)))
 }
 
 pub(crate) fn exit_of(failure: RunFailure) -> Exit {
@@ -300,12 +297,6 @@ fn run_passes(
 }
 
 fn report(matches: &ArgMatches, run: &Run) {
-    if matches.get_flag("timing") {
-        for time in &run.times {
-            let (pass, verify) = (time.elapsed.as_micros(), time.verify.as_micros());
-            eprintln!("{:32} {pass:>10} us   verify {verify:>8} us", time.name);
-        }
-    }
     if matches.get_flag("stats") {
         for entry in run.statistics.iter() {
             eprintln!("{}", serde_json::to_string(entry).unwrap_or_default());

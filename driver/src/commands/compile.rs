@@ -9,6 +9,7 @@ use crate::compile::CompileOptions;
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_whole;
 use crate::load::{LoadOptions, load};
+use crate::process::command_line;
 use crate::render::{DiagnosticFormat, emit};
 
 /// Compiles a file to a package.
@@ -37,7 +38,7 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
     };
     if let Some(footer) = &mut package.footer {
         // Without the path of the program, so that equal compilations give equal files.
-        footer.command = std::iter::once("ipu".to_owned()).chain(std::env::args().skip(1)).collect();
+        footer.command = std::iter::once("ipu".to_owned()).chain(command_line()).collect();
     }
     let bytes =
         package.to_bytes().map_err(|error| Failure::new(Exit::Internal, error.code, error.to_string()))?;

@@ -201,8 +201,7 @@ fn run_pass(
     run: &mut Run,
     fuel: &mut Fuel,
 ) -> Result<(), RunFailure> {
-    let span = tracing::info_span!("pass", name = info.name);
-    let _entered = span.enter();
+    let span = tracing::info_span!("pass", name = info.name).entered();
     let started = Instant::now();
     let mut context = PassContext {
         pass: info.name,
@@ -219,6 +218,7 @@ fn run_pass(
         success = result.is_ok(),
         "compiler phase completed"
     );
+    drop(span);
     let started = Instant::now();
     #[cfg(feature = "mutations")]
     if let Some(mutation) = options.mutation.filter(|_| result.is_ok()) {
@@ -236,6 +236,7 @@ fn run_pass(
 }
 
 fn verify_result(info: &PassInfo, module: &Module, diagnostics: &mut Diagnostics) -> Result<(), RunFailure> {
+    let _span = tracing::debug_span!("verify", name = info.name).entered();
     let Err(findings) = verify(module, VerifyOptions::default()) else { return Ok(()) };
     let message = format!("pass `{}` left an invalid module; this is a bug of the pass", info.name);
     diagnostics.push(Diagnostic::error(PassCode::InvalidResult, Span::NONE, message));
