@@ -17,8 +17,8 @@ pub enum Severity {
     Error,
     /// Legal, and probably not meant.
     Warning,
-    /// A remark.
-    Note,
+    /// What was not done and why, for who asks.
+    Remark,
 }
 
 impl Severity {
@@ -28,7 +28,7 @@ impl Severity {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
-            Self::Note => "note",
+            Self::Remark => "remark",
         }
     }
 }
@@ -92,6 +92,11 @@ impl Diagnostic {
     /// A warning of kind `code`.
     pub fn warning(code: impl Coded, primary: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, primary, message) }
+    }
+
+    /// A remark of kind `code`.
+    pub fn remark(code: impl Coded, primary: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Remark, ..Self::error(code, primary, message) }
     }
 
     /// Adds a text beside `span`.

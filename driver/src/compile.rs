@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::PrintOptions;
-use ipu_passes::manager::{
-    Artifacts, Instrumentation, ManagerOptions, Pipeline, PipelineEntry, ResolvedPipeline, Run, State,
-    registry,
-};
+use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Run, State, registry};
 use ipu_passes::select_plans::Prices;
 
-use crate::exit::{DriverCode, Exit, Failure};
+use crate::exit::{Exit, Failure};
 use crate::figures::Figures;
-use crate::instrumentation::{PrintWhen, Watch};
-use crate::opt::{exit_of, resolve_text};
+use crate::load::LoadOptions;
+use crate::opt::resolve_text;
+use crate::pass_options::{PassOptions, PipelineRun};
+use crate::render::DiagnosticFormat;
+use crate::repro::Reproducer;
+use crate::rerun::{flag, pipeline_flag};
 
 /// Which passes run, and with which choices.
 #[derive(Debug, Args)]
@@ -22,8 +23,8 @@ pub struct CompileOptions {
     /// Passes to run instead of the default pipeline.
     #[arg(long, value_name = "PIPELINE")]
     pass_pipeline: Option<String>,
-    /// Run the passes that the first line of the file names, as in dumps and reduced files.
-    #[arg(long, conflicts_with = "pass_pipeline")]
+    /// Take passes and flags from the first line of the file, as in dumps, reproducers and reduced files.
+    #[arg(long)]
     rerun: bool,
     /// Choices that the plan must keep, such as grid=8x4x2.
     #[arg(long, value_name = "KEY=VALUE,...")]
@@ -60,32 +61,37 @@ impl CompileOptions {
         }
     }
 
-    /// Runs the passes asked for, else the default pipeline from the module's level down to `last`.
+    /// What `program` is about to do with `module`, as it was loaded: the passes asked for, else the default pipeline from its
+    /// level down to `last`. A reproducer is written now, if it is asked for; `flags` are those of the program alone.
     ///
     /// # Errors
-    /// The pipeline does not resolve, a pass refuses the module, or a dump cannot be written.
-    pub fn compile(&self, module: &mut Module, last: State) -> Result<(Run, Figures), Failure> {
+    /// The pipeline does not resolve, or the reproducer cannot be written.
+    pub fn compilation<'a>(
+        &'a self,
+        passes: &'a PassOptions,
+        program: &'static str,
+        flags: Vec<String>,
+        module: &Module,
+        last: State,
+    ) -> Result<Compilation<'a>, Failure> {
         let (pipeline, resolved) = self.pipeline(module, last)?;
-        let when = PrintWhen::default();
-        let print = PrintOptions { generic: false, locations: true };
-        if self.dump_dir.is_some() {
-            module.make_locations_explicit();
+        let mut all = vec![pipeline_flag(&pipeline)];
+        if self.prices != PriceList::default() {
+            all.push(flag("prices", self.prices().name()));
         }
-        let mut watch = Both {
-            figures: Figures::new(self.prices()),
-            dump: Watch::new(&when, print, self.dump_dir.as_deref(), &pipeline),
-        };
-        let run = resolved.run(module, &self.manager_options(), Artifacts::default(), &mut watch);
-        let Both { mut figures, dump } = watch;
-        if let Some(failure) = dump.failure {
-            return Err(failure);
-        }
-        if let Some(failure) = run.failure {
-            return Err(Failure::of(exit_of(failure), run.diagnostics, &module.sources));
-        }
-        figures.observe(module);
-        figures.log();
-        Ok((run, figures))
+        all.extend(passes.flags());
+        #[cfg(feature = "mutations")]
+        all.extend(self.mutate.map(|mutation| flag("mutate", mutation.name)));
+        all.extend(flags);
+        let mut reproducer = Reproducer::new(program, all, module, self.load_options());
+        passes.write_reproducer(&mut reproducer)?;
+        Ok(Compilation { options: self, passes, pipeline, resolved, reproducer })
+    }
+
+    /// How the file is loaded.
+    #[must_use]
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions { rerun: self.rerun, ..LoadOptions::default() }
     }
 
     /// How the pass manager runs them.
@@ -119,9 +125,6 @@ impl CompileOptions {
     /// # Errors
     /// The pipeline does not resolve.
     pub fn pipeline(&self, module: &Module, last: State) -> Result<(Pipeline, ResolvedPipeline), Failure> {
-        if self.rerun {
-            return resolve_text("the first line of the file", noted_pipeline(module)?);
-        }
         if let Some(text) = &self.pass_pipeline {
             return resolve_text("--pass-pipeline", text);
         }
@@ -138,31 +141,38 @@ impl CompileOptions {
     }
 }
 
-/// The pipeline in the first line of the file that `module` was read from.
-fn noted_pipeline(module: &Module) -> Result<&str, Failure> {
-    const FLAG: &str = "--pass-pipeline='";
-    let first = module.sources.files().next().and_then(|(_, file)| file.text.lines().next());
-    let noted = first.filter(|line| line.starts_with("//")).and_then(|line| line.split_once(FLAG));
-    noted.and_then(|(_, rest)| rest.split_once('\'')).map(|(pipeline, _)| pipeline).ok_or_else(|| {
-        let message = "the first line of the file names no passes; `--rerun` takes files that start with \
-                       `// ... --pass-pipeline='...'`, as dumps and reduced files do";
-        Failure::new(Exit::Input, DriverCode::Usage, message)
-    })
+/// A compilation that is about to run.
+pub struct Compilation<'a> {
+    options: &'a CompileOptions,
+    passes: &'a PassOptions,
+    pipeline: Pipeline,
+    resolved: ResolvedPipeline,
+    reproducer: Reproducer,
 }
 
-/// Figures and dumps of one run.
-struct Both<'a> {
-    figures: Figures,
-    dump: Watch<'a>,
-}
-
-impl Instrumentation for Both<'_> {
-    fn before_pass(&mut self, index: usize, entry: &PipelineEntry, module: &Module) {
-        self.figures.before_pass(index, entry, module);
-        self.dump.before_pass(index, entry, module);
-    }
-
-    fn after_pass(&mut self, index: usize, entry: &PipelineEntry, module: &Module) {
-        self.dump.after_pass(index, entry, module);
+impl Compilation<'_> {
+    /// Runs the passes.
+    ///
+    /// # Errors
+    /// A pass refuses the module or crashes, or a dump cannot be written.
+    pub fn run(mut self, module: &mut Module) -> Result<(Run, Figures), Failure> {
+        let dump_dir = self.options.dump_dir();
+        if dump_dir.is_some() || self.passes.keeps_locations() {
+            module.make_locations_explicit();
+        }
+        let run = PipelineRun {
+            options: self.passes,
+            manager: self.options.manager_options(),
+            pipeline: &self.pipeline,
+            resolved: &self.resolved,
+            print: PrintOptions { generic: false, locations: true },
+            dump_dir,
+            format: DiagnosticFormat::Text,
+        };
+        let mut figures = Figures::new(self.options.prices());
+        let run = run.run(module, Artifacts::default(), &mut figures, &mut self.reproducer)?;
+        figures.observe(module);
+        figures.log();
+        Ok((run, figures))
     }
 }

@@ -37,6 +37,8 @@ pub struct Failure {
     pub diagnostics: Diagnostics,
     /// The texts.
     pub sources: SourceMap,
+    /// What is said after all else: where the reproducer of a crash is.
+    pub last_words: String,
 }
 
 impl Failure {
@@ -44,13 +46,26 @@ impl Failure {
     pub fn new(exit: Exit, code: impl Coded, message: impl fmt::Display) -> Self {
         let mut diagnostics = Diagnostics::new();
         diagnostics.push(Diagnostic::error(code, Span::NONE, message.to_string()));
-        Self { exit, diagnostics, sources: SourceMap::default() }
+        Self { exit, diagnostics, sources: SourceMap::default(), last_words: String::new() }
     }
 
     /// A failure of findings in `sources`.
     #[must_use]
     pub fn of(exit: Exit, diagnostics: Diagnostics, sources: &SourceMap) -> Self {
-        Self { exit, diagnostics, sources: sources.clone() }
+        Self { exit, diagnostics, sources: sources.clone(), last_words: String::new() }
+    }
+
+    /// The failure after what was found before it in the same texts.
+    #[must_use]
+    pub fn after(mut self, mut findings: Diagnostics) -> Self {
+        findings.append(std::mem::take(&mut self.diagnostics));
+        Self { diagnostics: findings, ..self }
+    }
+
+    /// The failure with that at the end.
+    #[must_use]
+    pub fn with_last_words(self, last_words: String) -> Self {
+        Self { last_words, ..self }
     }
 }
 

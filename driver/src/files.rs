@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::source::{SourceMap, Span};
@@ -18,10 +19,7 @@ pub const STANDARD_INPUT: &str = "<stdin>";
 /// The file is missing, a directory, unreadable, or not UTF-8; the last names the byte.
 pub fn read_text(path: &str) -> Result<(String, String), Failure> {
     let (name, bytes) = if path == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(STANDARD_INPUT, &error))?;
-        (STANDARD_INPUT.to_owned(), bytes)
+        (STANDARD_INPUT.to_owned(), standard_input()?.to_vec())
     } else {
         (path.to_owned(), read_bytes(Path::new(path))?)
     };
@@ -29,6 +27,26 @@ pub fn read_text(path: &str) -> Result<(String, String), Failure> {
         Ok(text) => Ok((name, text)),
         Err(error) => Err(not_utf8(&name, &error)),
     }
+}
+
+static READ_INPUT: Mutex<Option<Arc<[u8]>>> = Mutex::new(None);
+
+/// All of standard input; it is kept, so that whoever asks again gets the same.
+fn standard_input() -> Result<Arc<[u8]>, Failure> {
+    let mut read = READ_INPUT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = &*read {
+        return Ok(bytes.clone());
+    }
+    let mut bytes = Vec::new();
+    let result = std::io::stdin().lock().read_to_end(&mut bytes);
+    result.map_err(|error| unreadable(STANDARD_INPUT, &error))?;
+    Ok(read.insert(bytes.into()).clone())
+}
+
+/// What was read from standard input so far, if it was read.
+#[must_use]
+pub fn kept_standard_input() -> Option<Arc<[u8]>> {
+    READ_INPUT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Reads a file's bytes.
@@ -113,7 +131,13 @@ pub fn quoted(word: &str) -> String {
     }
     // A name that starts like an option is a path all the same.
     let path = if word.starts_with('-') && word.len() > 1 { "./" } else { "" };
-    format!("'{path}{}'", word.replace('\'', "'\\''"))
+    single_quoted(&format!("{path}{word}"))
+}
+
+/// A word in single quotes, as a shell reads it back.
+#[must_use]
+pub fn single_quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

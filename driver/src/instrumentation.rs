@@ -9,6 +9,7 @@ use ipu_passes::manager::{Instrumentation, Pipeline, PipelineEntry};
 
 use crate::exit::Failure;
 use crate::files::write_whole;
+use crate::rerun::{first_line, pipeline_flag};
 
 /// When IR is printed.
 #[derive(Debug, Clone, Default)]
@@ -105,7 +106,7 @@ pub fn write_dump(
     })?;
     let file = dump_name(index, name);
     let rest = Pipeline { entries: pipeline.entries.get(index..).unwrap_or_default().to_vec() };
-    let header = format!("// ipu-opt --pass-pipeline='{rest}' {file}\n");
+    let header = first_line("ipu-opt", &[pipeline_flag(&rest)], &file);
     write_whole(&folder.join(file), (header + text).as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     bench, bisect, check, compile, diff, doc, explain, inspect, reduce, run, selftest, sweep, trace,
@@ -10,8 +10,9 @@ use crate::commands::{
 
 use crate::exit::{Exit, Failure};
 use crate::log::LogFormat;
-use crate::process::{ProcessOptions, finish};
+use crate::process::{ProcessOptions, finish, guarded};
 use crate::render::DiagnosticFormat;
+use crate::rerun;
 
 /// Runs, checks and explains programs for the IPU.
 #[derive(Debug, Parser)]
@@ -49,9 +50,13 @@ enum Command {
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let words = match rerun::arguments(Arguments::command(), std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => return finish(Err(failure), None, DiagnosticFormat::Text),
+    };
+    let arguments = Arguments::parse_from(words);
     let timing = arguments.process.start(arguments.log);
-    finish(arguments.command.run(), timing.as_ref(), arguments.diagnostics)
+    finish(guarded(|| arguments.command.run()), timing.as_ref(), arguments.diagnostics)
 }
 
 impl Command {

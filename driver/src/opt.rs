@@ -12,29 +12,36 @@ use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
 use ipu_passes::lift_package;
 use ipu_passes::manager::{
-    Artifacts, ManagerOptions, PassCode, Pipeline, PipelineEntry, PipelineError, ResolvedPipeline, Run,
-    RunFailure, registry,
+    Artifacts, ManagerOptions, PassCode, Pipeline, PipelineEntry, PipelineError, ResolvedPipeline,
+    RunFailure, Silent, registry,
 };
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
 use crate::files::write_whole;
-use crate::instrumentation::{PrintWhen, Watch, printed};
+use crate::instrumentation::printed;
 use crate::load::{LoadOptions, load};
 use crate::log::LogFormat;
 use crate::package_file::read_package;
-use crate::process::{ProcessOptions, finish};
+use crate::pass_options::{PassOptions, PipelineRun};
+use crate::process::{ProcessOptions, finish, guarded};
 use crate::render::{DiagnosticFormat, emit};
+use crate::repro::Reproducer;
+use crate::rerun;
 
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let words = match rerun::arguments(command(), std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => return finish(Err(failure), None, DiagnosticFormat::Text),
+    };
+    let matches = command().get_matches_from(words);
     let format = matches.get_one::<DiagnosticFormat>("diagnostics").copied().unwrap_or_default();
     let log = matches.get_one::<LogFormat>("log").copied().unwrap_or(LogFormat::Off);
     let process = ProcessOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let timing = process.start(log);
-    finish(run(&matches, format).map(|()| Exit::Ok), timing.as_ref(), format)
+    finish(guarded(|| run(&matches, format).map(|()| Exit::Ok)), timing.as_ref(), format)
 }
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
@@ -84,28 +91,14 @@ pub fn command() -> Command {
         .arg(flag("no-locations", "Hide locations and origins"))
         .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
         .arg(flag("foreign", "Let --lift-package take a package of another compiler"))
-        .arg(value("print-ir-before", "PASS", "Print IR before that pass").action(ArgAction::Append))
-        .arg(value("print-ir-after", "PASS", "Print IR after that pass").action(ArgAction::Append))
-        .arg(flag("print-ir-before-all", "Print IR before every pass"))
-        .arg(flag("print-ir-after-all", "Print IR after every pass"))
-        .arg(flag("print-ir-after-change", "Print IR after every pass that changes it"))
-        .arg(flag("print-ir-after-failure", "Print IR after a pass that fails"))
         .arg(
             value("dump-dir", "FOLDER", "Write the IR after each pass to numbered files")
                 .value_parser(value_parser!(PathBuf)),
         )
-        .arg(
-            value("verify-each", "BOOL", "Verify after each pass")
-                .value_parser(value_parser!(bool))
-                .default_value("true"),
-        )
-        .arg(flag("stats", "Print what passes counted, as JSON lines"))
-        .arg(value("stop-after", "PASS", "Stop after that pass"))
-        .arg(
-            value("fuel", "N", "Allow passes N rewrites in all, for bisection")
-                .value_parser(value_parser!(u64)),
-        )
-        .arg(flag("with-prerequisites", "Run the passes that a pass's input lacks"))
+        .arg(flag(
+            "rerun",
+            "Take passes and flags from the first line of the file, as in dumps and reproducers",
+        ))
         .arg(value("explain", "CODE", "Print the page of an error code, or `list`"))
         .arg(flag("list-passes", "List passes with contracts and options"))
         .arg(flag("list-dialects", "List dialects with their ops"))
@@ -119,7 +112,7 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(LogFormat))
                 .default_value("off"),
         );
-    let command = ProcessOptions::augment_args(command);
+    let command = ProcessOptions::augment_args(PassOptions::augment_args(command));
     #[cfg(feature = "mutations")]
     let command = command
         .arg(
@@ -156,7 +149,10 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     }
     let (pipeline, resolved) = pipeline(matches)?;
     let input = matches.get_one::<String>("input").map_or("-", String::as_str);
-    let options = LoadOptions { allow_unregistered: matches.get_flag("allow-unregistered-dialect") };
+    let options = LoadOptions {
+        allow_unregistered: matches.get_flag("allow-unregistered-dialect"),
+        rerun: matches.get_flag("rerun"),
+    };
     let mut artifacts = Artifacts::default();
     let lifts = pipeline.entries.first().is_some_and(|entry| entry.name == lift_package::INFO.name);
     let (mut module, mut findings) = if lifts {
@@ -165,17 +161,31 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     } else {
         load(input, options)?
     };
+    let passes = PassOptions::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
+    let flags = flags(matches, &pipeline, &passes);
+    let mut reproducer = Reproducer::new("ipu-opt", flags, &module, options);
+    passes.write_reproducer(&mut reproducer)?;
     if !pipeline.entries.is_empty() && print_options(matches).locations {
         module.make_locations_explicit();
     }
-    let run = run_passes(matches, &pipeline, &resolved, &mut module, artifacts)?;
-    report(matches, &run);
-    findings.append(run.diagnostics);
-    if let Some(failure) = run.failure {
-        return Err(Failure::of(exit_of(failure), findings, &module.sources));
+    let run = PipelineRun {
+        options: &passes,
+        manager: manager_options(matches),
+        pipeline: &pipeline,
+        resolved: &resolved,
+        print: print_options(matches),
+        dump_dir: matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path),
+        format,
+    };
+    match run.run(&mut module, artifacts, &mut Silent, &mut reproducer) {
+        Ok(run) => {
+            findings.append(run.diagnostics);
+            artifacts = run.artifacts;
+        }
+        Err(failure) => return Err(failure.after(findings)),
     }
     emit(&findings, &module.sources, format);
-    if let Some(package) = &run.artifacts.package {
+    if let Some(package) = &artifacts.package {
         return write_package(matches, package);
     }
     write_output(matches, &printed(&module, print_options(matches)))
@@ -263,45 +273,28 @@ pub fn resolve_text(name: &str, text: &str) -> Result<(Pipeline, ResolvedPipelin
     Ok((pipeline, resolved))
 }
 
-fn run_passes(
-    matches: &ArgMatches,
-    pipeline: &Pipeline,
-    resolved: &ResolvedPipeline,
-    module: &mut Module,
-    artifacts: Artifacts,
-) -> Result<Run, Failure> {
-    let names = |key: &str| matches.get_many::<String>(key).into_iter().flatten().cloned().collect();
-    let when = PrintWhen {
-        before: names("print-ir-before"),
-        after: names("print-ir-after"),
-        before_all: matches.get_flag("print-ir-before-all"),
-        after_all: matches.get_flag("print-ir-after-all") || matches.get_flag("print-ir-after-change"),
-        only_changed: matches.get_flag("print-ir-after-change"),
-        after_failure: matches.get_flag("print-ir-after-failure"),
-    };
-    let options = ManagerOptions {
-        verify_each: matches.get_one::<bool>("verify-each").copied().unwrap_or(true),
-        fuel: matches.get_one::<u64>("fuel").copied(),
-        with_prerequisites: matches.get_flag("with-prerequisites"),
-        stop_after: matches.get_one::<String>("stop-after").cloned(),
+/// What the manager is told besides how passes are watched.
+fn manager_options(matches: &ArgMatches) -> ManagerOptions {
+    ManagerOptions {
+        allow_unregistered: matches.get_flag("allow-unregistered-dialect"),
         #[cfg(feature = "mutations")]
         mutation: matches.get_one::<&'static ipu_passes::mutations::Mutation>("mutate").copied(),
-    };
-    let dump = matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path);
-    let mut watch = Watch::new(&when, print_options(matches), dump, pipeline);
-    let run = resolved.run(module, &options, artifacts, &mut watch);
-    match watch.failure {
-        Some(failure) => Err(failure),
-        None => Ok(run),
+        ..ManagerOptions::default()
     }
 }
 
-fn report(matches: &ArgMatches, run: &Run) {
-    if matches.get_flag("stats") {
-        for entry in run.statistics.iter() {
-            eprintln!("{}", serde_json::to_string(entry).unwrap_or_default());
-        }
+/// The flags that change the result, as words of a command line.
+fn flags(matches: &ArgMatches, pipeline: &Pipeline, passes: &PassOptions) -> Vec<String> {
+    let mut flags = vec![rerun::pipeline_flag(pipeline)];
+    flags.extend(passes.flags());
+    for name in ["print-generic", "print-locations", "no-locations"] {
+        flags.extend(matches.get_flag(name).then(|| format!("--{name}")));
     }
+    #[cfg(feature = "mutations")]
+    if let Some(mutation) = manager_options(matches).mutation {
+        flags.push(rerun::flag("mutate", mutation.name));
+    }
+    flags
 }
 
 fn write_output(matches: &ArgMatches, text: &str) -> Result<(), Failure> {

@@ -1,15 +1,19 @@
 //! What holds for the whole process: its threads, the seed of its hash maps, its clock and its log. None of them changes a byte of
 //! any result.
 
-use std::path::PathBuf;
-
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::Args;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{DriverCode, Exit, Failure};
+use crate::files::{kept_standard_input, quoted, write_whole};
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
+use crate::repro::panic_message;
+use crate::rerun::sha256;
 use crate::timing::{Timing, TimingFormat};
 
 /// Options of the process.
@@ -45,6 +49,8 @@ impl ProcessOptions {
         let asked = self.timing.or(self.timing_output.is_some().then_some(TimingFormat::Text));
         let timing = asked.map(|format| Timing::new(format, self.timing_output.clone()));
         log::start(format, "info", timing.as_ref().map(Timing::spans));
+        // A second start, as in tests, keeps the first options.
+        let _ = GIVEN.set(self.clone());
         ipu_device::hash::set_seed(self.hash_seed.unwrap_or(0));
         if let Some(threads) = self.threads {
             // A second call, as in tests, keeps the first pool.
@@ -55,7 +61,7 @@ impl ProcessOptions {
 
     /// The flags that ask for the same, as words of a command line.
     #[must_use]
-    pub fn flags(&self) -> Vec<String> {
+    fn flags(&self) -> Vec<String> {
         let threads = self.threads.map(|threads| format!("--threads={threads}"));
         threads.into_iter().chain(self.hash_seed.map(|seed| format!("--hash-seed={seed}"))).collect()
     }
@@ -69,11 +75,52 @@ pub fn finish(result: Result<Exit, Failure>, timing: Option<&Timing>, format: Di
         Ok(exit) => exit,
         Err(failure) => {
             emit(&failure.diagnostics, &failure.sources, format);
+            eprint!("{}", failure.last_words);
             failure.exit
         }
     }
     .into()
 }
+
+/// Does the work of a program; a panic in it becomes an internal error.
+///
+/// # Errors
+/// The work fails or panics.
+pub fn guarded(work: impl FnOnce() -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = format!("the program panicked: {}", panic_message(payload.as_ref()));
+        let failure = Failure::new(Exit::Internal, DriverCode::Internal, message);
+        Err(failure.with_last_words(save_standard_input() + "rerun: " + &whole_command_line() + "\n"))
+    })
+}
+
+/// Keeps what came through a pipe, which would else be lost.
+fn save_standard_input() -> String {
+    let Some(bytes) = kept_standard_input() else { return String::new() };
+    let path = std::env::temp_dir().join(format!("ipu-input-{}.ir", &sha256(&bytes)[..12]));
+    match write_whole(&path, &bytes) {
+        Ok(()) => format!("standard input: {}\n", path.display()),
+        Err(_) => String::new(),
+    }
+}
+
+/// The command line of this process, as a shell reads it.
+#[must_use]
+pub fn whole_command_line() -> String {
+    let mut words = std::env::args();
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().map(|name| name.to_string_lossy().into_owned());
+    let words = words.map(|word| if word.starts_with('-') { word } else { quoted(&word) });
+    program.into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The flags of the process's options as they were given, as words of a command line.
+#[must_use]
+pub fn flags() -> Vec<String> {
+    GIVEN.get().map(ProcessOptions::flags).unwrap_or_default()
+}
+
+static GIVEN: OnceLock<ProcessOptions> = OnceLock::new();
 
 /// The words of this process's command line after the program's name, without those that change no result.
 #[must_use]

@@ -67,7 +67,7 @@ pub fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, map: &SourceMap, colour:
     let (kind, tint) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
-        Severity::Note => (ReportKind::Advice, Color::Cyan),
+        Severity::Remark => (ReportKind::Custom("Remark", Color::Cyan), Color::Cyan),
     };
     let Some(file) = map.get(diagnostic.primary.file) else {
         let name = diagnostic.severity.name();

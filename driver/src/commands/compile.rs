@@ -8,7 +8,8 @@ use ipu_passes::manager::State;
 use crate::compile::CompileOptions;
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::write_whole;
-use crate::load::{LoadOptions, load};
+use crate::load::load;
+use crate::pass_options::PassOptions;
 use crate::process::command_line;
 use crate::render::{DiagnosticFormat, emit};
 
@@ -22,6 +23,8 @@ pub struct CompileArguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     options: CompileOptions,
+    #[command(flatten)]
+    passes: PassOptions,
 }
 
 /// Runs the subcommand.
@@ -29,9 +32,11 @@ pub struct CompileArguments {
 /// # Errors
 /// The file is refused, cannot be compiled, or the package cannot be written.
 pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
-    let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
+    let CompileArguments { options, passes, .. } = arguments;
+    let (mut module, warnings) = load(&arguments.file, options.load_options())?;
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
-    let (run, _) = arguments.options.compile(&mut module, State::Code)?;
+    let compilation = options.compilation(passes, "ipu compile", Vec::new(), &module, State::Code)?;
+    let (run, _) = compilation.run(&mut module)?;
     let Some(mut package) = run.artifacts.package else {
         let message = "the pipeline makes no package; end it with `build-package`";
         return Err(Failure::new(Exit::Input, DriverCode::Usage, message));

@@ -20,9 +20,12 @@ use crate::execute::{Execution, execute, execute_package, failure};
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::figures::Figures;
 use crate::files::write_standard_output;
-use crate::load::{LoadOptions, load};
+use crate::load::load;
 use crate::package_file::{is_package, read_package};
+use crate::pass_options::PassOptions;
 use crate::render::{DiagnosticFormat, emit};
+use crate::repro::Reproducer;
+use crate::rerun::flag;
 use crate::simulated::{DeviceCounts, DeviceUse};
 
 /// Runs a file and checks it against its reference.
@@ -35,6 +38,8 @@ pub struct RunArguments {
     at: Option<At>,
     #[command(flatten)]
     options: CompileOptions,
+    #[command(flatten)]
+    passes: PassOptions,
     /// Hold this lock file while the device is used; wait if another run has it.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
@@ -76,6 +81,14 @@ impl At {
     }
 }
 
+impl RunArguments {
+    /// The flags of this program alone that change what it says, as words of a command line.
+    fn flags(&self) -> Vec<String> {
+        let at = self.at.map(|at| flag("at", at.level().name()));
+        at.into_iter().chain((!self.sanitize).then(|| flag("sanitize", "false"))).collect()
+    }
+}
+
 /// Files beside the working folder.
 struct Files;
 
@@ -90,11 +103,15 @@ impl Resources for Files {
 /// # Errors
 /// The file is refused, cannot be compiled, or faults.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
+    let RunArguments { options, passes, .. } = arguments;
     if is_package(&arguments.file) {
+        passes.write_reproducer(&mut Reproducer::without_input("ipu run"))?;
         return run_package(arguments);
     }
-    let (mut module, warnings) = load(&arguments.file, LoadOptions::default())?;
+    let (mut module, warnings) = load(&arguments.file, options.load_options())?;
     emit(&warnings, &module.sources, DiagnosticFormat::Text);
+    let last = arguments.at.map_or(State::Code, At::last_state);
+    let compilation = options.compilation(passes, "ipu run", arguments.flags(), &module, last)?;
     let case = read_case(&module)?;
     let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
     let wanted = arguments.at.map(At::level);
@@ -104,8 +121,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         report.execute(&module, &case, &reference, None)?;
     }
     if wanted.is_none_or(|level| level > own) {
-        let last = arguments.at.map_or(State::Code, At::last_state);
-        let (compiled, figures) = arguments.options.compile(&mut module, last)?;
+        let (compiled, figures) = compilation.run(&mut module)?;
         report.compiled(&compiled, &figures);
         let case = read_case(&module)?;
         if case.level > own {

@@ -1,6 +1,7 @@
 //! The pass manager: what a pass is, which there are, and how a pipeline of them runs.
 
 pub mod codes;
+mod crash;
 pub mod options;
 mod pass;
 pub mod pipeline;
@@ -10,6 +11,7 @@ pub mod state;
 pub mod statistics;
 
 pub use codes::PassCode;
+pub use crash::PlantedCrash;
 pub use options::{OptionError, OptionInfo};
 pub use pass::{Artifacts, CreatePass, Fuel, Pass, PassContext, PassFailure, PassInfo};
 pub use pipeline::{Pipeline, PipelineEntry, PipelineError};

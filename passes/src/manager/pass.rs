@@ -92,12 +92,27 @@ pub struct PassContext<'a> {
     pub artifacts: &'a mut Artifacts,
     /// Rewrites left.
     pub fuel: &'a mut Fuel,
+    /// Where remarks go, if somebody wants those of this pass.
+    pub remarks: Option<&'a mut Diagnostics>,
 }
 
 impl PassContext<'_> {
     /// Records a figure of this pass.
     pub fn record(&mut self, name: &'static str, value: impl Into<Value>) {
         self.statistics.record(self.pass, name, value);
+    }
+
+    /// Says what was not done and why; `remark` is made only if somebody asked. To be made with [`Diagnostic::remark`].
+    pub fn remark(&mut self, remark: impl FnOnce() -> Diagnostic) {
+        if let Some(remarks) = &mut self.remarks {
+            remarks.push(remark());
+        }
+    }
+
+    /// Whether somebody wants remarks of this pass, for what is worth computing only then.
+    #[must_use]
+    pub fn wants_remarks(&self) -> bool {
+        self.remarks.is_some()
     }
 
     /// Reports that `op` is not what the pass takes.

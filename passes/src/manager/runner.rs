@@ -3,6 +3,7 @@
 //! Rules kept here: nothing runs unless the whole pipeline resolves; a pass sees only states that it declares to
 //! take; with `verify_each` an invalid result is reported as the pass's own bug.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
@@ -12,6 +13,7 @@ use ipu_dialects::spelling::nearest;
 use ipu_dialects::verifier::{VerifyOptions, verify};
 
 use super::codes::PassCode;
+use super::crash::PlantedCrash;
 use super::pass::{Artifacts, Fuel, Pass, PassContext, PassFailure, PassInfo};
 use super::pipeline::{Pipeline, PipelineEntry};
 use super::registry;
@@ -44,6 +46,12 @@ pub struct ManagerOptions {
     pub with_prerequisites: bool,
     /// Stop after the first pass of that name.
     pub stop_after: Option<String>,
+    /// Let ops, types and attributes that no dialect declares pass the verifier.
+    pub allow_unregistered: bool,
+    /// Names of the passes whose remarks are kept.
+    pub remarks: BTreeSet<&'static str>,
+    /// A crash to plant.
+    pub crash: Option<PlantedCrash>,
     /// A miscompile to plant.
     #[cfg(feature = "mutations")]
     pub mutation: Option<&'static crate::mutations::Mutation>,
@@ -56,6 +64,9 @@ impl Default for ManagerOptions {
             fuel: None,
             with_prerequisites: false,
             stop_after: None,
+            allow_unregistered: false,
+            remarks: BTreeSet::new(),
+            crash: None,
             #[cfg(feature = "mutations")]
             mutation: None,
         }
@@ -82,6 +93,8 @@ pub struct Run {
     pub times: Vec<StageTime>,
     /// Warnings, and errors if it failed.
     pub diagnostics: Diagnostics,
+    /// What passes say about what they did not do, as far as asked for.
+    pub remarks: Diagnostics,
     /// Files of other formats.
     pub artifacts: Artifacts,
     /// Why it ended early.
@@ -183,7 +196,7 @@ fn run_stage(
             watch.failed_pass(index, &stage.entry, module);
             return Err(RunFailure::Input);
         }
-        run_prerequisites(stage.info, module, run, fuel)?;
+        run_prerequisites(stage.info, module, options, run, fuel)?;
     }
     let result = run_pass(stage.info, stage.pass.as_ref(), module, options, run, fuel);
     match result {
@@ -209,7 +222,9 @@ fn run_pass(
         statistics: &mut run.statistics,
         artifacts: &mut run.artifacts,
         fuel,
+        remarks: options.remarks.contains(info.name).then_some(&mut run.remarks),
     };
+    options.crash.iter().for_each(|crash| crash.before(info.name));
     let result = pass.run(module, &mut context);
     let elapsed = started.elapsed();
     tracing::info!(
@@ -224,20 +239,27 @@ fn run_pass(
     if let Some(mutation) = options.mutation.filter(|_| result.is_ok()) {
         mutation.apply(info.name, module, &mut run.artifacts);
     }
+    options.crash.iter().for_each(|crash| crash.after(info.name, module));
     let mut outcome = result.map_err(|failure| match failure {
         PassFailure::Input => RunFailure::Input,
         PassFailure::CannotCompile => RunFailure::CannotCompile,
     });
     if outcome.is_ok() && options.verify_each {
-        outcome = verify_result(info, module, &mut run.diagnostics);
+        let verify_options = VerifyOptions { allow_unregistered: options.allow_unregistered };
+        outcome = verify_result(info, module, verify_options, &mut run.diagnostics);
     }
     run.times.push(StageTime { name: info.name, elapsed, verify: started.elapsed() });
     outcome
 }
 
-fn verify_result(info: &PassInfo, module: &Module, diagnostics: &mut Diagnostics) -> Result<(), RunFailure> {
+fn verify_result(
+    info: &PassInfo,
+    module: &Module,
+    options: VerifyOptions,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), RunFailure> {
     let _span = tracing::debug_span!("verify", name = info.name).entered();
-    let Err(findings) = verify(module, VerifyOptions::default()) else { return Ok(()) };
+    let Err(findings) = verify(module, options) else { return Ok(()) };
     let message = format!("pass `{}` left an invalid module; this is a bug of the pass", info.name);
     diagnostics.push(Diagnostic::error(PassCode::InvalidResult, Span::NONE, message));
     diagnostics.append(findings);
@@ -274,6 +296,7 @@ fn missing_state(info: &PassInfo, module: &Module) -> Option<Missing> {
 fn run_prerequisites(
     info: &'static PassInfo,
     module: &mut Module,
+    options: &ManagerOptions,
     run: &mut Run,
     fuel: &mut Fuel,
 ) -> Result<(), RunFailure> {
@@ -288,7 +311,7 @@ fn run_prerequisites(
                 run.diagnostics.push(Diagnostic::error(PassCode::BadOption, Span::NONE, error.0));
                 RunFailure::Input
             })?;
-            run_pass(pass_info, pass.as_ref(), module, &ManagerOptions::default(), run, fuel)?;
+            run_pass(pass_info, pass.as_ref(), module, options, run, fuel)?;
         }
         if missing.state.lacking(module).is_some() {
             run.diagnostics.push(missing.diagnostic(info, module));
