@@ -24,7 +24,7 @@ pub fn write_statistics(statistics: &Statistics, format: StatisticsFormat) {
     }
 }
 
-/// A line for every figure; those of an object are named by the object and their key. Lists are left to JSON.
+/// A line for every figure; those of an object are named by the object and their key. Of a list its length is shown.
 fn table(statistics: &Statistics) -> String {
     let mut text = String::new();
     for entry in statistics.iter() {
@@ -34,7 +34,6 @@ fn table(statistics: &Statistics) -> String {
                     text.push_str(&row(entry.pass, &format!("{}.{key}", entry.name), value));
                 }
             }
-            Value::Array(list) => text.push_str(&row(entry.pass, entry.name, &list.len().into())),
             value => text.push_str(&row(entry.pass, entry.name, value)),
         }
     }
@@ -43,9 +42,10 @@ fn table(statistics: &Statistics) -> String {
 
 fn row(pass: &str, name: &str, value: &Value) -> String {
     let shown = match value {
-        // Tables of a pass stand below their name.
-        Value::String(text) if text.contains('\n') => text.trim_end().to_owned(),
-        Value::String(text) => format!("{text:>12}"),
+        // What has lines of its own stands below its name.
+        Value::String(text) if text.contains('\n') => format!("\n{}", text.trim_matches('\n')),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => format!("{:>12}", list.len()),
         other => format!("{:>12}", other.to_string()),
     };
     format!("{pass:28} {name:36} {shown}\n")
