@@ -67,7 +67,8 @@ pub fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, map: &SourceMap, colour:
     let (kind, tint) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
-        Severity::Remark => (ReportKind::Custom("Remark", Color::Cyan), Color::Cyan),
+        // A kind of our own would be drawn in its colour even where there is to be none.
+        Severity::Remark => (ReportKind::Advice, Color::Cyan),
     };
     let Some(file) = map.get(diagnostic.primary.file) else {
         let name = diagnostic.severity.name();

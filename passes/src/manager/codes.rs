@@ -15,3 +15,23 @@ ipu_device::coded_enum! {
         InvalidResult = "P0005", "pass left an invalid module",
     }
 }
+
+ipu_device::coded_enum! {
+    /// What passes say, if asked, about what they did not do.
+    pub enum RemarkCode {
+        /// Phases that follow each other do not become one.
+        PhasesApart = "P1201", "phases stay apart",
+        /// Transfers that read the same or adjacent words do not become one.
+        TransfersApart = "P1202", "transfers stay apart",
+        /// Fewer transfers would do, but not in fewer events.
+        RewriteGivenUp = "P1203", "rewriting given up",
+        /// No phase can be shorter at other addresses.
+        NothingToGain = "P1211", "no gain from other addresses",
+        /// Storage would have to move for a shorter phase, and is not moved.
+        NotReplaced = "P1212", "re-placement not kept",
+        /// A finalist is not the program.
+        PlanNotChosen = "P1221", "plan not chosen",
+        /// Candidates were rejected before they were finalists.
+        PlansRejected = "P1222", "plans rejected",
+    }
+}

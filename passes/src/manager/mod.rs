@@ -10,7 +10,7 @@ mod runner;
 pub mod state;
 pub mod statistics;
 
-pub use codes::PassCode;
+pub use codes::{PassCode, RemarkCode};
 pub use crash::PlantedCrash;
 pub use options::{OptionError, OptionInfo};
 pub use pass::{Artifacts, CreatePass, Fuel, Pass, PassContext, PassFailure, PassInfo};

@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use ipu_dialects::diagnostics::Diagnostic;
+use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::exchange::program::{Program, Step, Transfers};
 use ipu_dialects::exchange::{Buffer, Phase, rewrite_phase, set_addresses, set_phase_sends};
 use ipu_dialects::ir::{Module, Name};
 use rayon::prelude::*;
 
-use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
+use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, RemarkCode, State, options};
 use crate::place_storage::buffers::{placed, problem_of, set_places};
 use crate::place_storage::pass::code_reach;
 use crate::place_storage::{PlaceOptions, place_storage, validate_placement};
@@ -56,8 +56,9 @@ impl Pass for OptimizeExchangePlacement {
         })?;
         let weights = weights(&program);
         let before = length(&now, &weights);
-        let found = shorter(module, &program, &now, &weights).filter(|found| found.events < before);
-        let found = found.filter(|_| context.fuel.take());
+        let attempt = shorter(module, &program, &now, &weights);
+        remark(module, &program, &attempt, before, context);
+        let found = attempt.found.filter(|found| found.events < before).filter(|_| context.fuel.take());
         let events = found.as_ref().map_or(before, |found| found.events);
         let moved = found.as_ref().map_or(0, |found| moved(&program, &found.program));
         tracing::info!(events_before = before, events, moved_buffers = moved, "exchange placement optimized");
@@ -125,8 +126,44 @@ struct Found {
     events: i64,
 }
 
-/// Moves buffers such that phases can be as short as they are without addresses; `None` if none can be shorter.
-fn shorter(module: &Module, program: &Program, now: &Schedules, weights: &[i64]) -> Option<Found> {
+/// What came of the attempt to make phases shorter.
+#[derive(Default)]
+struct Attempt {
+    found: Option<Found>,
+    /// Phases that other addresses would make shorter, by step, with the gain in events of a call.
+    gains: Vec<(usize, i64)>,
+    /// Why a placement for some of them was given up, with the steps of the phases it was for.
+    given_up: Vec<(Vec<usize>, String)>,
+}
+
+/// Says which phases could be shorter and why they are not.
+fn remark(module: &Module, program: &Program, attempt: &Attempt, before: i64, context: &mut PassContext<'_>) {
+    if attempt.gains.is_empty() {
+        let message = format!("no phase is shorter at other addresses: {before} events are what they need");
+        context.remark(|| Diagnostic::remark(RemarkCode::NothingToGain, module.span(program.op), message));
+    }
+    let name = |step: &usize| phase_at(program, *step).map_or("?", |phase| &phase.name);
+    for (steps, reason) in &attempt.given_up {
+        context.remark(|| {
+            let names: Vec<String> = steps.iter().map(|step| format!("`{}`", name(step))).collect();
+            let gain: i64 =
+                attempt.gains.iter().filter(|(step, _)| steps.contains(step)).map(|(_, gain)| gain).sum();
+            let at = steps.first().and_then(|&step| phase_at(program, step));
+            let span = module.span(at.map_or(program.op, |phase| phase.op));
+            let message = format!("storage does not move to shorten {} by {gain} events", names.join(", "));
+            Diagnostic::remark(RemarkCode::NotReplaced, span, message).note(reason)
+        });
+    }
+    if let Some(found) = attempt.found.as_ref().filter(|found| found.events >= before) {
+        context.remark(|| {
+            let message = format!("moved storage is not kept: {} events instead of {before}", found.events);
+            Diagnostic::remark(RemarkCode::NotReplaced, module.span(program.op), message)
+        });
+    }
+}
+
+/// Moves buffers such that phases can be as short as they are without addresses, as far as a placement is found.
+fn shorter(module: &Module, program: &Program, now: &Schedules, weights: &[i64]) -> Attempt {
     let mut free = program.clone();
     free.buffers.iter_mut().for_each(|buffer| buffer.at = None);
     for step in &mut free.steps {
@@ -134,47 +171,59 @@ fn shorter(module: &Module, program: &Program, now: &Schedules, weights: &[i64])
             phase.transfers.send.clear();
         }
     }
-    let freely = schedule_phases(&free).ok()?;
+    let mut attempt = Attempt::default();
+    let Ok(freely) = schedule_phases(&free) else { return attempt };
     let mut gains: Vec<(i64, usize)> = Vec::new();
     for (index, ((step, free), (_, now))) in freely.iter().zip(now).enumerate() {
-        let gain = now.events.saturating_sub(free.events).saturating_mul(*weights.get(*step)?);
+        let weight = weights.get(*step).copied().unwrap_or(1);
+        let gain = now.events.saturating_sub(free.events).saturating_mul(weight);
         if gain > 0 {
             gains.push((gain, index));
         }
     }
     gains.sort_unstable_by_key(|&(gain, index)| (std::cmp::Reverse(gain), index));
     let all: Vec<usize> = gains.iter().map(|&(_, index)| index).collect();
-    let attempt = |wanted: &[usize]| move_apart(module, program, &freely, wanted, weights);
-    let whole = (!all.is_empty()).then(|| attempt(&all)).flatten();
-    if whole.is_some() {
-        return whole;
+    attempt.gains = gains.iter().map(|&(gain, index)| (freely[index].0, gain)).collect();
+    let mut give_up = |wanted: &[usize], reason: String| {
+        attempt.given_up.push((wanted.iter().map(|&index| freely[index].0).collect(), reason));
+    };
+    if all.is_empty() {
+        return attempt;
     }
-    let (mut wanted, mut best) = (Vec::new(), None);
-    for index in all {
-        wanted.push(index);
-        match attempt(&wanted) {
-            Some(found) => best = Some(found),
-            None => {
-                wanted.pop();
+    match move_apart(module, program, &freely, &all, weights) {
+        Ok(found) => attempt.found = Some(found),
+        Err(reason) if all.len() == 1 => give_up(&all, reason),
+        Err(_) => {
+            let mut wanted = Vec::new();
+            for index in all {
+                wanted.push(index);
+                match move_apart(module, program, &freely, &wanted, weights) {
+                    Ok(found) => attempt.found = Some(found),
+                    Err(reason) => {
+                        give_up(&[index], reason);
+                        wanted.pop();
+                    }
+                }
             }
         }
     }
-    best
+    attempt
 }
 
-/// The program with the pairs apart that the phases `wanted` of `freely` need, and scheduled for that; `None` if there is
-/// no such placement, or code would then reach a buffer.
+/// The program with the pairs apart that the phases `wanted` of `freely` need, and scheduled for that.
+///
+/// # Errors
+/// Why there is no such placement; that it lets code reach a buffer is one reason.
 fn move_apart(
     module: &Module,
     program: &Program,
     freely: &Schedules,
     wanted: &[usize],
     weights: &[i64],
-) -> Option<Found> {
+) -> Result<Found, String> {
     let mut moved = program.clone();
     let mut rewritten = BTreeSet::new();
-    for &index in wanted {
-        let (step, scheduled) = freely.get(index)?;
+    for (step, scheduled) in wanted.iter().filter_map(|&index| freely.get(index)) {
         moved.separate.extend(&scheduled.separate);
         if scheduled.rewritten {
             rewritten.insert(*step);
@@ -182,10 +231,16 @@ fn move_apart(
         set_transfers(&mut moved, *step, &scheduled.transfers);
     }
     moved.buffers.iter_mut().for_each(|buffer| buffer.at = None);
-    let ends = code_reach(module, &moved).ok()?;
-    let placement = place_storage(&problem_of(&moved, &ends), &PlaceOptions::default()).ok()?;
+    let no_code = |findings: Diagnostics| {
+        let why = findings.iter().next().map_or("", |finding| &finding.message);
+        format!("there is no code for them: {why}")
+    };
+    let ends = code_reach(module, &moved).map_err(no_code)?;
+    let placement = place_storage(&problem_of(&moved, &ends), &PlaceOptions::default())
+        .map_err(|error| format!("no placement keeps apart what they need: {}", error.message))?;
     set_places(&mut moved, &placement);
-    let schedules = schedule_phases(&moved).ok()?;
+    let unscheduled = |(_, error): (usize, ScheduleError)| format!("no schedule there: {}", error.message);
+    let schedules = schedule_phases(&moved).map_err(unscheduled)?;
     let events = length(&schedules, weights);
     for (step, scheduled) in schedules {
         if scheduled.rewritten {
@@ -193,9 +248,14 @@ fn move_apart(
         }
         set_transfers(&mut moved, step, &scheduled.transfers);
     }
-    let ends = code_reach(module, &moved).ok()?;
-    let holds = validate_placement(&problem_of(&moved, &ends), &placed(&moved)).is_empty();
-    holds.then_some(Found { program: moved, rewritten, events })
+    let ends = code_reach(module, &moved).map_err(no_code)?;
+    match validate_placement(&problem_of(&moved, &ends), &placed(&moved)).first() {
+        Some(violation) => Err(format!(
+            "the new schedules break the placement on tile {}: {}",
+            violation.tile, violation.message
+        )),
+        None => Ok(Found { program: moved, rewritten, events }),
+    }
 }
 
 fn set_transfers(program: &mut Program, step: usize, transfers: &Transfers) {

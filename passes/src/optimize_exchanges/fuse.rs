@@ -40,8 +40,8 @@ fn sorted(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges
 }
 
-/// Whether a range of `a` meets one of `b`; both sorted.
-fn meet(a: &[Range], b: &[Range]) -> bool {
+/// Where a range of `a` meets one of `b`, first; both sorted.
+fn meet(a: &[Range], b: &[Range]) -> Option<Range> {
     let mut all: Vec<(Range, bool)> =
         a.iter().map(|&range| (range, true)).chain(b.iter().map(|&range| (range, false))).collect();
     all.sort_unstable();
@@ -54,21 +54,40 @@ fn meet(a: &[Range], b: &[Range]) -> bool {
         }
         let (own, other) = if first { (0, 1) } else { (1, 0) };
         if begin < reached[other] {
-            return true;
+            return Some((tile, storage, begin, end.min(reached[other])));
         }
         reached[own] = reached[own].max(end);
     }
-    false
+    None
+}
+
+/// Bytes of one tile that keep two phases apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Conflict {
+    /// What the second phase does to them.
+    pub(super) what: &'static str,
+    pub(super) tile: LogicalTile,
+    pub(super) storage: u32,
+    pub(super) begin: i64,
+    pub(super) end: i64,
+}
+
+/// What of `second`, run directly after `first`, must wait for `first`. Both name the same storages.
+pub(super) fn conflict(first: &Problem, second: &Problem) -> Option<Conflict> {
+    let (first_writes, second_writes) = (writes(first), writes(second));
+    let found = |what: &'static str, met: Option<Range>| {
+        met.map(|(tile, storage, begin, end)| Conflict { what, tile, storage, begin, end })
+    };
+    found("reads what that writes", meet(&first_writes, &reads(second)))
+        .or_else(|| found("writes what that reads", meet(&reads(first), &second_writes)))
+        .or_else(|| found("writes what that writes", meet(&first_writes, &second_writes)))
 }
 
 /// Whether `second`, run directly after `first`, may run at the same time: it reads nothing that `first` writes, and
 /// writes nothing that `first` reads or writes. Both name the same storages.
 #[must_use]
 pub fn may_fuse(first: &Problem, second: &Problem) -> bool {
-    let (first_writes, second_writes) = (writes(first), writes(second));
-    !meet(&first_writes, &reads(second))
-        && !meet(&reads(first), &second_writes)
-        && !meet(&first_writes, &second_writes)
+    conflict(first, second).is_none()
 }
 
 /// Appends the transfers of `second`, which names the same storages, to `first`.

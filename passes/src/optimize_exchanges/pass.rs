@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::reads::{ProgramReads, Ranges, sources};
+use super::remarks::{self, GivenUp};
 use super::{OptimizeOptions, OptimizeStatistics, Reads, append_phase, may_fuse, optimize_transfers};
 use crate::manager::{OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options};
 use crate::schedule_exchanges::columns::Columns;
@@ -54,15 +55,17 @@ struct OptimizeExchanges {
 }
 
 /// A phase, or phases that become one, on its way through the pass.
-struct Work<'p> {
+pub(super) struct Work<'p> {
     /// Positions of the phases in the program's steps.
     steps: Vec<usize>,
-    phases: Vec<&'p Phase>,
-    columns: Columns,
+    pub(super) phases: Vec<&'p Phase>,
+    pub(super) columns: Columns,
     /// By transfer: the copy op it comes from.
-    ops: Vec<OpId>,
+    pub(super) ops: Vec<OpId>,
     changed: bool,
     done: OptimizeStatistics,
+    /// What would do the same with fewer transfers, but is no better.
+    pub(super) given_up: Option<GivenUp>,
 }
 
 impl Pass for OptimizeExchanges {
@@ -72,12 +75,14 @@ impl Pass for OptimizeExchanges {
         let fuse = self.options.fuse && !program.is_placed();
         let mut works = gather(module, &program, fuse, context)?;
         let mut reads = ProgramReads::of(&program);
+        let mut rewritten: Vec<Transfers> = Vec::with_capacity(works.len());
         let (mut phases, mut transfers, mut total) = (0, 0, OptimizeStatistics::default());
         for work in works.iter_mut().rev() {
             let last = work.steps.last().copied().unwrap_or(0);
-            let improved = improve(work, &reads.after(last));
-            if let Some(improved) = improved.filter(|_| context.fuel.take()) {
-                work.take(improved);
+            match improve(work, &reads.after(last)) {
+                Improvement::Kept(improved) if context.fuel.take() => work.take(improved),
+                Improvement::GivenUp(given_up) => work.given_up = Some(given_up),
+                Improvement::None | Improvement::Kept(_) => {}
             }
             let rows = work.columns.transfers(&work.columns.problem, |row| work.ops[row]);
             work.steps.iter().for_each(|&step| reads.replace(step, Ranges::default()));
@@ -85,10 +90,12 @@ impl Pass for OptimizeExchanges {
             phases += usize::from(!rows.is_empty());
             transfers += rows.len();
             total.add(work.done);
-            if work.changed {
-                report(work);
-                write(module, &program, work, rows);
-            }
+            rewritten.push(rows);
+        }
+        remark(module, &program, &works, context);
+        for (work, rows) in works.iter().rev().zip(rewritten).filter(|(work, _)| work.changed) {
+            report(work);
+            write(module, &program, work, rows);
         }
         context.record("phases_before", program.phases().count());
         context.record("phases", phases);
@@ -97,6 +104,19 @@ impl Pass for OptimizeExchanges {
         context.record("transfers", transfers);
         context.record("rewrites", serde_json::to_value(total).unwrap_or_default());
         Ok(())
+    }
+}
+
+/// Says what stays apart and why, before the module changes.
+fn remark(module: &Module, program: &Program, works: &[Work<'_>], context: &mut PassContext<'_>) {
+    if !context.wants_remarks() {
+        return;
+    }
+    for work in works {
+        let found = remarks::not_kept(module, work).into_iter();
+        for remark in found.chain(remarks::not_merged(module, program, work)) {
+            context.remark(|| remark);
+        }
     }
 }
 
@@ -126,6 +146,10 @@ fn gather<'p>(
             work.changed = true;
             continue;
         }
+        if let Some(work) = works.last().filter(|_| fuse && context.wants_remarks()) {
+            let remark = remarks::not_fused(module, program, work, (phase, &columns.problem));
+            remark.into_iter().for_each(|remark| context.remark(|| remark));
+        }
         works.push(Work {
             steps: vec![step],
             phases: vec![phase],
@@ -133,6 +157,7 @@ fn gather<'p>(
             ops: phase.transfers.op.clone(),
             changed: false,
             done: OptimizeStatistics::default(),
+            given_up: None,
         });
     }
     Ok(works)
@@ -168,9 +193,19 @@ const LARGE_PHASE: usize = 100_000;
 /// Rounds of rewriting, at most; a second one finds something only where joined runs equal others.
 const ROUNDS: usize = 8;
 
-/// The rewriting that gives the shortest phase, with the fewest transfers among equals; `None` where none is shorter
-/// or as short with fewer transfers.
-fn improve(work: &Work<'_>, reads: &Reads) -> Option<Improved> {
+/// What became of the search for fewer transfers.
+enum Improvement {
+    /// There are none.
+    None,
+    /// There are, in more events.
+    GivenUp(GivenUp),
+    /// There are, and the phase is shorter, or as short.
+    Kept(Improved),
+}
+
+/// The rewriting that gives the shortest phase, with the fewest transfers among equals, if it is shorter or as short with
+/// fewer transfers.
+fn improve(work: &Work<'_>, reads: &Reads) -> Improvement {
     let given = &work.columns.problem;
     let mut found: Vec<Improved> = Vec::new();
     for effort in &EFFORTS {
@@ -182,7 +217,7 @@ fn improve(work: &Work<'_>, reads: &Reads) -> Option<Improved> {
         }
     }
     if found.is_empty() || given.transfers.len() > LARGE_PHASE {
-        return found.into_iter().next();
+        return found.into_iter().next().map_or(Improvement::None, Improvement::Kept);
     }
     let score = |problem: &Problem| {
         let events = schedule_phase(problem, &ScheduleOptions::default());
@@ -190,7 +225,12 @@ fn improve(work: &Work<'_>, reads: &Reads) -> Option<Improved> {
     };
     let scores: Vec<_> = found.par_iter().map(|improved| score(&improved.problem)).collect();
     let best = scores.into_iter().zip(found).min_by_key(|&(score, _)| score);
-    best.filter(|(best, _)| *best < score(given)).map(|(_, improved)| improved)
+    let given = score(given);
+    match best {
+        Some((score, improved)) if score < given => Improvement::Kept(improved),
+        Some((rewritten, _)) => Improvement::GivenUp(GivenUp { rewritten, given }),
+        None => Improvement::None,
+    }
 }
 
 /// Rewrites until nothing changes: runs that were joined may be sent together, and the other way round.

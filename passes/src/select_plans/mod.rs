@@ -21,6 +21,7 @@ mod pass;
 mod plan;
 mod prices;
 mod problem;
+mod remarks;
 mod report;
 mod search;
 mod space;
@@ -42,5 +43,5 @@ pub use prices::{
 };
 pub use problem::{GemmProblem, OperandType, Source};
 pub use report::{FinalistRecord, finalists_table};
-pub use search::{Candidate, Search, SearchCounts, search};
+pub use search::{Candidate, Search, SearchCounts, Unfitting, search};
 pub use space::PlanSpace;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::PlanCode;
 use super::lower::lower;
+use super::remarks;
 use super::{
     FinalistRecord, GemmProblem, OperandType, Pin, PlanOptions, Prices, Search, Source, finalists_table,
     search,
@@ -100,6 +101,8 @@ impl Pass for SelectPlans {
             context.cannot_compile(Diagnostic::error(error.code, span, error.message))
         })?;
         report(&found, context);
+        let span = module.span(program.gemm);
+        remarks::remark(&found, self.given.finalist, &options, span, context);
         let Some(chosen) = found.finalists.get(self.given.finalist) else {
             let (asked, count) = (self.given.finalist, found.finalists.len());
             let message = format!("finalist {asked} was asked for, there are {count}");

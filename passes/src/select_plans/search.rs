@@ -59,6 +59,19 @@ pub struct Search {
     pub finalists: Vec<Candidate>,
     /// What was tried.
     pub counts: SearchCounts,
+    /// The plan with the lowest bound of those that do not fit the tiles.
+    pub unfitting: Option<Unfitting>,
+}
+
+/// A plan that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfitting {
+    /// Cycles that it takes at least.
+    pub bound: u64,
+    /// The plan.
+    pub plan: GemmPlan,
+    /// What it needs.
+    pub footprint: Footprint,
 }
 
 /// Plans one GEMM.
@@ -72,6 +85,7 @@ pub fn search(problem: &GemmProblem, options: &PlanOptions) -> Result<Search, Pl
     let grids = candidates::grids(problem, options, &mut book)?;
     let mut counts = SearchCounts { grids: grids.bounded.len() as u32, ..SearchCounts::default() };
     let mut found: Vec<Candidate> = Vec::new();
+    let mut unfitting = None;
     let mut limit = u64::MAX;
     let mut smallest = grids.smallest_refused;
     for (index, bounded) in (0u32..).zip(&grids.bounded) {
@@ -89,6 +103,10 @@ pub fn search(problem: &GemmProblem, options: &PlanOptions) -> Result<Search, Pl
             let footprint = plan.footprint();
             if !fits(footprint, options) {
                 counts.too_large += 1;
+                let bound = bound.unwrap_or(bounded.bound);
+                if unfitting.as_ref().is_none_or(|known: &Unfitting| bound < known.bound) {
+                    unfitting = Some(Unfitting { bound, plan, footprint });
+                }
                 smallest = smallest.into_iter().chain([(u64::from(footprint.total), plan.grid)]).min();
                 continue;
             }
@@ -113,7 +131,7 @@ pub fn search(problem: &GemmProblem, options: &PlanOptions) -> Result<Search, Pl
         return Err(no_plan(problem, options, smallest, counts));
     }
     finalists.truncate(options.finalists as usize);
-    Ok(Search { finalists, counts })
+    Ok(Search { finalists, counts, unfitting })
 }
 
 pub(super) fn fits(footprint: Footprint, options: &PlanOptions) -> bool {
