@@ -11,6 +11,7 @@ pub mod figures;
 pub mod files;
 pub mod instrumentation;
 pub mod ipu;
+pub mod listings;
 pub mod load;
 pub mod log;
 #[cfg(feature = "mutations")]

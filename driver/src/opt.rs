@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::PrintOptions;
-use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
 use ipu_passes::lift_package;
 use ipu_passes::manager::{
@@ -20,6 +19,7 @@ use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
 use crate::files::write_whole;
 use crate::instrumentation::printed;
+use crate::listings::{ListFormat, list_dialects, list_passes};
 use crate::load::{LoadOptions, load};
 use crate::log::LogFormat;
 use crate::package_file::read_package;
@@ -50,6 +50,14 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 
 fn value(name: &'static str, form: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(form).help(help)
+}
+
+fn listing(name: &'static str, help: &'static str) -> Arg {
+    value(name, "FORMAT", help)
+        .value_parser(value_parser!(ListFormat))
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("text")
 }
 
 /// The command line, one flag a pass included.
@@ -100,8 +108,8 @@ pub fn command() -> Command {
             "Take passes and flags from the first line of the file, as in dumps and reproducers",
         ))
         .arg(value("explain", "CODE", "Print the page of an error code, or `list`"))
-        .arg(flag("list-passes", "List passes with contracts and options"))
-        .arg(flag("list-dialects", "List dialects with their ops"))
+        .arg(listing("list-passes", "List passes with contracts and options"))
+        .arg(listing("list-dialects", "List dialects with their ops"))
         .arg(
             value("diagnostics", "FORMAT", "How findings are shown")
                 .value_parser(value_parser!(DiagnosticFormat))
@@ -137,11 +145,11 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     if let Some(code) = matches.get_one::<String>("explain") {
         return write_output(matches, &explain(code)?);
     }
-    if matches.get_flag("list-passes") {
-        return write_output(matches, &list_passes());
+    if let Some(format) = matches.get_one::<ListFormat>("list-passes") {
+        return write_output(matches, &list_passes(*format));
     }
-    if matches.get_flag("list-dialects") {
-        return write_output(matches, &list_dialects());
+    if let Some(format) = matches.get_one::<ListFormat>("list-dialects") {
+        return write_output(matches, &list_dialects(*format));
     }
     #[cfg(feature = "mutations")]
     if matches.get_flag("list-mutations") {
@@ -312,28 +320,4 @@ fn write_package(matches: &ArgMatches, package: &ipu_device::package::Package) -
     let bytes =
         package.to_bytes().map_err(|error| Failure::new(Exit::Internal, error.code, error.to_string()))?;
     write_bytes(matches, &bytes)
-}
-
-/// `--list-passes`.
-fn list_passes() -> String {
-    let mut text = String::new();
-    for info in registry::all() {
-        text.push_str(&format!("--{}\n    {}\n", info.name, info.summary));
-        for option in info.options {
-            text.push_str(&format!("    {}={}  {}\n", option.name, option.form, option.help));
-        }
-    }
-    text
-}
-
-/// `--list-dialects`.
-fn list_dialects() -> String {
-    let mut text = String::new();
-    for dialect in Registry::standard().dialects() {
-        text.push_str(&format!("{}\n    {}\n", dialect.name, dialect.summary));
-        for op in dialect.ops {
-            text.push_str(&format!("    {:28} {}\n", op.name, op.summary));
-        }
-    }
-    text
 }

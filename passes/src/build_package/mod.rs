@@ -86,6 +86,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Tile, State::Code],
     provides: &[],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

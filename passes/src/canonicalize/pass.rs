@@ -21,6 +21,7 @@ pub static INFO: PassInfo = PassInfo {
         },
         OptionInfo { name: "iteration-limit", form: "N", help: "rounds over all rules for a block" },
     ],
+    defaults: options::defaults::<Options>,
     create,
 };
 

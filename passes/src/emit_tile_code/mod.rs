@@ -95,6 +95,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Tile],
     provides: &[State::Code],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

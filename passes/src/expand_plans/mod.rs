@@ -34,6 +34,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Mapped],
     provides: &[State::Exchange],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

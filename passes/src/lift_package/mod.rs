@@ -86,6 +86,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[],
     provides: &[State::Tile, State::Code],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

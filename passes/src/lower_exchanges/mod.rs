@@ -88,6 +88,7 @@ pub static INFO: PassInfo = PassInfo {
         form: "compact|reference",
         help: "as few words as we know (the default), or those of the recorded encoder; the events are the same",
     }],
+    defaults: options::defaults::<LowerOptions>,
     create,
 };
 

@@ -8,6 +8,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::de::{self, IntoDeserializer, Visitor, value::MapDeserializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What `--list-passes` and the reference say about one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -53,6 +54,18 @@ impl de::Error for OptionError {
 pub fn read<'de, T: Deserialize<'de>>(values: &'de IndexMap<String, String>) -> Result<T, OptionError> {
     let entries = values.iter().map(|(key, value)| (key.as_str(), Text { key, value }));
     T::deserialize(MapDeserializer::new(entries))
+}
+
+/// The defaults of an options struct, by key.
+#[must_use]
+pub fn defaults<T: Serialize + Default>() -> Value {
+    serde_json::to_value(T::default()).unwrap_or_default()
+}
+
+/// The defaults of a pass without options.
+#[must_use]
+pub fn no_defaults() -> Value {
+    Value::Object(serde_json::Map::new())
 }
 
 /// One value's text, read as whatever type the field has.

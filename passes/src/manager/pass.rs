@@ -36,6 +36,8 @@ pub struct PassInfo {
     pub provides: &'static [State],
     /// Its options.
     pub options: &'static [OptionInfo],
+    /// What its options are if nothing is said, as an object.
+    pub defaults: fn() -> Value,
     /// Makes the pass with the options of a pipeline entry.
     pub create: CreatePass,
 }

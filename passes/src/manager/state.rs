@@ -39,6 +39,20 @@ impl State {
     const ALL: [Self; 7] =
         [Self::Graph, Self::Mapped, Self::Exchange, Self::Scheduled, Self::Placed, Self::Tile, Self::Code];
 
+    /// Its name in listings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::Mapped => "mapped",
+            Self::Exchange => "exchange",
+            Self::Scheduled => "scheduled",
+            Self::Placed => "placed",
+            Self::Tile => "tile",
+            Self::Code => "code",
+        }
+    }
+
     /// What the state is, as the object of "takes ...".
     #[must_use]
     pub fn describe(self) -> &'static str {

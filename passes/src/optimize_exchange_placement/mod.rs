@@ -30,6 +30,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Exchange, State::Placed],
     provides: &[],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

@@ -30,6 +30,7 @@ pub static INFO: PassInfo = PassInfo {
         form: "true|false",
         help: "whether phases that follow each other become one (default true)",
     }],
+    defaults: options::defaults::<Options>,
     create,
 };
 

@@ -25,6 +25,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Exchange],
     provides: &[State::Placed],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 

@@ -30,6 +30,7 @@ pub static INFO: PassInfo = PassInfo {
     requires: &[State::Exchange],
     provides: &[State::Scheduled],
     options: &[],
+    defaults: options::no_defaults,
     create,
 };
 
@@ -64,6 +65,7 @@ impl Pass for ScheduleExchanges {
 
 /// The program of `module`, or its findings in `context`.
 pub(crate) fn read_program(module: &Module, context: &mut PassContext<'_>) -> Result<Program, PassFailure> {
+    let _span = tracing::debug_span!("read").entered();
     let main = main_program(module).unwrap_or_else(|| module.root());
     Program::read(module, main).map_err(|findings| {
         context.diagnostics.append(findings);

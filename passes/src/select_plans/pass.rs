@@ -51,6 +51,7 @@ pub static INFO: PassInfo = PassInfo {
             help: "let the host write copies of inputs; no comparison may use it",
         },
     ],
+    defaults: options::defaults::<Options>,
     create,
 };
 
