@@ -104,10 +104,11 @@ struct BuildPackage;
 impl Pass for BuildPackage {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let op = main_program(module).unwrap_or_else(|| module.root());
-        let program = TileProgram::read(module, op).map_err(|findings| {
-            context.diagnostics.append(findings);
-            PassFailure::Input
-        })?;
+        let program =
+            tracing::debug_span!("read").in_scope(|| TileProgram::read(module, op)).map_err(|findings| {
+                context.diagnostics.append(findings);
+                PassFailure::Input
+            })?;
         let package = build(module, &program).map_err(|error| {
             context.diagnostics.push(error.at(module));
             PassFailure::Input
@@ -115,6 +116,7 @@ impl Pass for BuildPackage {
         context.record("segments", package.tiles.iter().map(|image| image.segments.len()).sum::<usize>());
         context.record("stored_bytes", package.stored_bytes());
         context.artifacts.package = Some(package);
+        context.leaves_module();
         Ok(())
     }
 }

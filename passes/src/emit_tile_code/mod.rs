@@ -113,11 +113,13 @@ struct EmitTileCode;
 impl Pass for EmitTileCode {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let op = main_program(module).unwrap_or_else(|| module.root());
-        let mut program = TileProgram::read(module, op).map_err(|findings| {
-            context.diagnostics.append(findings);
-            PassFailure::Input
-        })?;
+        let mut program =
+            tracing::debug_span!("read").in_scope(|| TileProgram::read(module, op)).map_err(|findings| {
+                context.diagnostics.append(findings);
+                PassFailure::Input
+            })?;
         if program.has_code() {
+            context.leaves_module();
             return Ok(());
         }
         emit(&mut program).map_err(|error| {

@@ -104,7 +104,8 @@ struct LowerExchanges {
 impl Pass for LowerExchanges {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let op = main_program(module).unwrap_or_else(|| module.root());
-        let lowered = Program::read(module, op).and_then(|program| lower(module, &program, self.options));
+        let read = tracing::debug_span!("read").in_scope(|| Program::read(module, op));
+        let lowered = read.and_then(|program| lower(module, &program, self.options));
         let program = lowered.map_err(|findings| {
             context.diagnostics.append(findings);
             PassFailure::Input

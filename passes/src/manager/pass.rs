@@ -94,6 +94,8 @@ pub struct PassContext<'a> {
     pub artifacts: &'a mut Artifacts,
     /// Rewrites left.
     pub fuel: &'a mut Fuel,
+    /// Whether the pass may have changed the module; see [`PassContext::leaves_module`].
+    pub(super) changed: bool,
     /// Where remarks go, if somebody wants those of this pass.
     pub remarks: Option<&'a mut Diagnostics>,
 }
@@ -102,6 +104,11 @@ impl PassContext<'_> {
     /// Records a figure of this pass.
     pub fn record(&mut self, name: &'static str, value: impl Into<Value>) {
         self.statistics.record(self.pass, name, value);
+    }
+
+    /// States that the pass leaves the module as it was; what is known of the module then still holds.
+    pub fn leaves_module(&mut self) {
+        self.changed = false;
     }
 
     /// Says what was not done and why; `remark` is made only if somebody asked. To be made with [`Diagnostic::remark`].

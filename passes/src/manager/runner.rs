@@ -73,6 +73,23 @@ impl Default for ManagerOptions {
     }
 }
 
+impl ManagerOptions {
+    fn plants_nothing(&self) -> bool {
+        #[cfg(feature = "mutations")]
+        let mutated = self.mutation.is_some();
+        #[cfg(not(feature = "mutations"))]
+        let mutated = false;
+        self.crash.is_none() && !mutated
+    }
+}
+
+/// What a run carries from pass to pass.
+struct Progress {
+    fuel: Fuel,
+    /// Whether the module is as it was when it was last verified.
+    verified: bool,
+}
+
 /// How long a pass took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageTime {
@@ -150,9 +167,9 @@ impl ResolvedPipeline {
         watch: &mut dyn Instrumentation,
     ) -> Run {
         let mut run = Run { artifacts, ..Run::default() };
-        let mut fuel = Fuel::new(options.fuel);
+        let mut progress = Progress { fuel: Fuel::new(options.fuel), verified: false };
         for (index, stage) in self.stages.iter().enumerate() {
-            run.failure = run_stage(stage, index, module, options, &mut run, &mut fuel, watch).err();
+            run.failure = run_stage(stage, index, module, options, &mut run, &mut progress, watch).err();
             let stop = options.stop_after.as_deref() == Some(stage.info.name);
             if run.failure.is_some() || stop {
                 break;
@@ -186,7 +203,7 @@ fn run_stage(
     module: &mut Module,
     options: &ManagerOptions,
     run: &mut Run,
-    fuel: &mut Fuel,
+    progress: &mut Progress,
     watch: &mut dyn Instrumentation,
 ) -> Result<(), RunFailure> {
     watch.before_pass(index, &stage.entry, module);
@@ -196,9 +213,9 @@ fn run_stage(
             watch.failed_pass(index, &stage.entry, module);
             return Err(RunFailure::Input);
         }
-        run_prerequisites(stage.info, module, options, run, fuel)?;
+        run_prerequisites(stage.info, module, options, run, progress)?;
     }
-    let result = run_pass(stage.info, stage.pass.as_ref(), module, options, run, fuel);
+    let result = run_pass(stage.info, stage.pass.as_ref(), module, options, run, progress);
     match result {
         Ok(()) => watch.after_pass(index, &stage.entry, module),
         Err(_) => watch.failed_pass(index, &stage.entry, module),
@@ -212,7 +229,7 @@ fn run_pass(
     module: &mut Module,
     options: &ManagerOptions,
     run: &mut Run,
-    fuel: &mut Fuel,
+    progress: &mut Progress,
 ) -> Result<(), RunFailure> {
     let span = tracing::info_span!("pass", name = info.name).entered();
     let started = Instant::now();
@@ -221,11 +238,14 @@ fn run_pass(
         diagnostics: &mut run.diagnostics,
         statistics: &mut run.statistics,
         artifacts: &mut run.artifacts,
-        fuel,
+        fuel: &mut progress.fuel,
+        changed: true,
         remarks: options.remarks.contains(info.name).then_some(&mut run.remarks),
     };
     options.crash.iter().for_each(|crash| crash.before(info.name));
     let result = pass.run(module, &mut context);
+    // What is planted changes the module behind the pass's back.
+    progress.verified &= !context.changed && options.plants_nothing();
     let elapsed = started.elapsed();
     tracing::info!(
         phase = info.name.replace('-', "_"),
@@ -244,9 +264,10 @@ fn run_pass(
         PassFailure::Input => RunFailure::Input,
         PassFailure::CannotCompile => RunFailure::CannotCompile,
     });
-    if outcome.is_ok() && options.verify_each {
+    if outcome.is_ok() && options.verify_each && !progress.verified {
         let verify_options = VerifyOptions { allow_unregistered: options.allow_unregistered };
         outcome = verify_result(info, module, verify_options, &mut run.diagnostics);
+        progress.verified = outcome.is_ok();
     }
     run.times.push(StageTime { name: info.name, elapsed, verify: started.elapsed() });
     outcome
@@ -298,7 +319,7 @@ fn run_prerequisites(
     module: &mut Module,
     options: &ManagerOptions,
     run: &mut Run,
-    fuel: &mut Fuel,
+    progress: &mut Progress,
 ) -> Result<(), RunFailure> {
     while let Some(missing) = missing_state(info, module) {
         let needed = registry::prerequisites(missing.state, module);
@@ -311,7 +332,7 @@ fn run_prerequisites(
                 run.diagnostics.push(Diagnostic::error(PassCode::BadOption, Span::NONE, error.0));
                 RunFailure::Input
             })?;
-            run_pass(pass_info, pass.as_ref(), module, options, run, fuel)?;
+            run_pass(pass_info, pass.as_ref(), module, options, run, progress)?;
         }
         if missing.state.lacking(module).is_some() {
             run.diagnostics.push(missing.diagnostic(info, module));

@@ -66,8 +66,9 @@ impl Pass for OptimizeExchangePlacement {
         context.record("events_before", before);
         context.record("events", events);
         context.record("moved_buffers", moved);
-        if let Some(found) = found {
-            write(module, &found);
+        match found {
+            Some(found) => write(module, &found),
+            None => context.leaves_module(),
         }
         Ok(())
     }

@@ -98,6 +98,9 @@ impl Pass for OptimizeExchanges {
             report(work);
             write(module, &program, work, rows);
         }
+        if !works.iter().any(|work| work.changed) {
+            context.leaves_module();
+        }
         context.record("phases_before", program.phases().count());
         context.record("phases", phases);
         let before: usize = program.phases().map(|phase| phase.transfers.len()).sum();
