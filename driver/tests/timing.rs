@@ -33,8 +33,8 @@ fn times_are_a_table_of_what_was_done_in_order() {
         "verify select-plans",
         "pass expand-plans",
         "verify expand-plans",
+        // There is nothing to optimize: the module stays as it was, so it is not verified again.
         "pass optimize-exchanges",
-        "verify optimize-exchanges",
         "print",
         "from start to end",
     ];
