@@ -1,5 +1,7 @@
 //! From a path to a parsed and verified module.
 
+use std::sync::Arc;
+
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
 use ipu_dialects::parser::{ParseOptions, parse_module};
@@ -22,14 +24,18 @@ pub struct LoadOptions {
 /// The file is unreadable, does not parse, or breaks a rule of its dialects.
 pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
     let (name, text) = read_text(path)?;
-    load_text(&name, &text, options)
+    load_text(&name, text, options)
 }
 
 /// Parses and verifies a text that is called `name` in messages.
 ///
 /// # Errors
 /// The text does not parse, or breaks a rule of its dialects.
-pub fn load_text(name: &str, text: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
+pub fn load_text(
+    name: &str,
+    text: impl Into<Arc<str>>,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
     let LoadOptions { allow_unregistered } = options;
     let parse_options = ParseOptions { registry: Registry::standard(), allow_unregistered };
     let (module, mut diagnostics) = parse_module(name, text, parse_options);

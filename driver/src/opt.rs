@@ -1,13 +1,13 @@
 //! `ipu-opt`: read a text, run passes in command-line order, print the result.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indexmap::IndexMap;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
-use ipu_dialects::printer::{PrintOptions, print_with};
+use ipu_dialects::printer::PrintOptions;
 use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
 use ipu_passes::lift_package;
@@ -18,7 +18,7 @@ use ipu_passes::manager::{
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
-use crate::files::write_whole;
+use crate::files::{write_module, write_whole};
 use crate::instrumentation::{PrintWhen, Watch};
 use crate::load::{LoadOptions, load};
 use crate::log::{self, LogFormat};
@@ -181,7 +181,11 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     if let Some(package) = &run.artifacts.package {
         return write_package(matches, package);
     }
-    write_output(matches, &print_with(&module, print_options(matches)))
+    let path = matches.get_one::<String>("output").filter(|path| *path != "-").map(Path::new);
+    let written = write_module(path, &module, print_options(matches));
+    // The process ends: freeing a million ops one by one would only take time.
+    std::mem::forget(module);
+    written
 }
 
 pub(crate) fn exit_of(failure: RunFailure) -> Exit {

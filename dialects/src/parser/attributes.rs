@@ -14,10 +14,12 @@ impl Parser<'_> {
     /// # Errors
     /// No attribute is next, or it is malformed.
     pub fn parse_attribute(&mut self) -> ParseResult<Attribute> {
-        self.nested(Self::parse_attribute_inner)
+        let start = self.peek().start;
+        let attribute = self.nested(Self::parse_attribute_inner)?;
+        Ok(self.shared.attribute(self.text_from(start), attribute))
     }
 
-    fn parse_attribute_inner(&mut self) -> ParseResult<Attribute> {
+    pub(super) fn parse_attribute_inner(&mut self) -> ParseResult<Attribute> {
         match self.peek().kind {
             TokenKind::String => {
                 let bytes = self.parse_string_bytes("a string")?;
@@ -85,7 +87,8 @@ impl Parser<'_> {
     /// No dictionary is next, or a name is given twice.
     pub fn parse_attribute_dictionary(&mut self) -> ParseResult<Vec<(Name, Attribute)>> {
         let mut entries: Vec<(Name, Attribute)> = Vec::new();
-        let list = self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
+        let mut seen = rustc_hash::FxHashSet::default();
+        self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
             let span = parser.span();
             let name = match parser.peek().kind {
                 TokenKind::String => Name::intern(&parser.parse_string("an attribute name")?),
@@ -93,23 +96,29 @@ impl Parser<'_> {
             };
             let value =
                 if parser.eat(TokenKind::Equal) { parser.parse_attribute()? } else { Attribute::unit() };
-            Ok((span, name, value))
-        })?;
-        let mut seen = rustc_hash::FxHashSet::default();
-        for (span, name, value) in list {
-            if !seen.insert(name) {
+            // Few dictionaries are large enough for a set.
+            let known = match entries.len() {
+                0..16 => entries.iter().any(|(known, _)| *known == name),
+                16 => {
+                    seen.extend(entries.iter().map(|(known, _)| *known));
+                    !seen.insert(name)
+                }
+                _ => !seen.insert(name),
+            };
+            if known {
                 let message = format!("attribute `{name}` is given twice");
-                return self.error(ParseCode::DuplicateAttribute, span, message);
+                return parser.error(ParseCode::DuplicateAttribute, span, message);
             }
             entries.push((name, value));
-        }
+            Ok(())
+        })?;
         Ok(entries)
     }
 
     fn parse_number_attribute(&mut self) -> ParseResult<Attribute> {
         let start = self.span();
-        let ahead = usize::from(self.at(TokenKind::Minus));
-        let kind = self.peek_ahead(ahead).kind;
+        let number = if self.at(TokenKind::Minus) { self.peek_second() } else { self.peek() };
+        let kind = number.kind;
         if matches!(kind, TokenKind::Float | TokenKind::Word) {
             let text = self.parse_float_text()?;
             let format = match self.parse_type_suffix()? {

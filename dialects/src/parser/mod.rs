@@ -14,21 +14,23 @@ mod ops;
 mod pretty;
 mod regions;
 mod resources;
+mod shared;
 mod trivia;
 mod types;
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::codes::ParseCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Attribute, BlockId, Module, Type};
-use crate::lexer::{Comment, Token, lex};
 use crate::limits::MAX_SOURCE_BYTES;
 use crate::registry::Registry;
 use crate::source::{FileId, Span};
 
 pub use literals::IntegerLiteral;
-pub use ops::UnresolvedOperand;
+pub use names::{UnresolvedOperand, WrittenName};
 pub use pretty::{EntryArgument, OpSyntax};
 
 /// The error has been reported to the parser's diagnostics.
@@ -57,7 +59,12 @@ impl<'r> ParseOptions<'r> {
 
 /// Reads a whole text. The module holds what could be read, and the text, so diagnostics can be shown.
 #[must_use]
-pub fn parse_module(name: &str, text: &str, options: ParseOptions<'_>) -> (Module, Diagnostics) {
+pub fn parse_module(
+    name: &str,
+    text: impl Into<Arc<str>>,
+    options: ParseOptions<'_>,
+) -> (Module, Diagnostics) {
+    let text = text.into();
     let mut module = Module::new();
     if text.len() > MAX_SOURCE_BYTES {
         let file = module.sources.add(name, "");
@@ -66,8 +73,8 @@ pub fn parse_module(name: &str, text: &str, options: ParseOptions<'_>) -> (Modul
         diagnostics.push(Diagnostic::error(ParseCode::TooLarge, Span::new(file, 0, 0), message));
         return (module, diagnostics);
     }
-    let file = module.sources.add(name, text);
-    let mut parser = Parser::new(module, file, text, options);
+    let file = module.sources.add(name, Arc::clone(&text));
+    let mut parser = Parser::new(module, file, &text, options);
     parser.parse_file();
     parser.finish()
 }
@@ -116,53 +123,41 @@ pub fn parse_whole<T>(
 pub struct Parser<'s> {
     text: &'s str,
     file: FileId,
-    tokens: Vec<Token>,
-    comments: Vec<Comment>,
-    position: usize,
-    /// The rest of a token that was taken in parts, in place of the token at `position`.
-    split: Option<Token>,
-    last_end: u32,
+    cursor: cursor::Cursor<'s>,
     depth: usize,
     region_depth: usize,
-    next_comment: usize,
     registry: &'s Registry,
     allow_unregistered: bool,
     module: Module,
     diagnostics: Diagnostics,
-    scopes: Vec<names::Scope>,
-    blocks: Vec<FxHashMap<Box<str>, names::BlockEntry>>,
-    aliases: FxHashMap<Box<str>, names::AliasEntry>,
-    type_cache: FxHashMap<&'s str, Type>,
-    brace_depths: Vec<u32>,
+    scopes: Vec<names::Scope<'s>>,
+    definitions: names::Definitions,
+    blocks: Vec<FxHashMap<&'s str, names::BlockEntry>>,
+    aliases: FxHashMap<&'s str, names::AliasEntry>,
+    shared: shared::Shared<'s>,
     current_block: Option<BlockId>,
     /// The comment on the line of the op whose region was read last.
-    pending_trailing: Option<std::sync::Arc<str>>,
+    pending_trailing: Option<Arc<str>>,
     too_deep: bool,
 }
 
 impl<'s> Parser<'s> {
     fn new(module: Module, file: FileId, text: &'s str, options: ParseOptions<'s>) -> Self {
-        let lexed = lex(text);
         let mut parser = Self {
             text,
             file,
-            tokens: lexed.tokens,
-            comments: lexed.comments,
-            position: 0,
-            split: None,
-            last_end: 0,
+            cursor: cursor::Cursor::new(text),
             depth: 0,
             region_depth: 0,
-            next_comment: 0,
             registry: options.registry,
             allow_unregistered: options.allow_unregistered,
             module,
             diagnostics: Diagnostics::new(),
             scopes: vec![names::Scope::isolated()],
+            definitions: names::Definitions::default(),
             blocks: Vec::new(),
             aliases: FxHashMap::default(),
-            type_cache: FxHashMap::default(),
-            brace_depths: Vec::new(),
+            shared: shared::Shared::default(),
             current_block: None,
             pending_trailing: None,
             too_deep: false,

@@ -1,6 +1,6 @@
 //! Pretty forms: follows the format of a declaration.
 
-use super::{ParseResult, Parser, UnresolvedOperand};
+use super::{ParseResult, Parser, UnresolvedOperand, WrittenName};
 use crate::codes::ParseCode;
 use crate::declaration::format::{Element, SEGMENT_SIZES};
 use crate::declaration::{Arity, OpDeclaration, Trait};
@@ -13,8 +13,8 @@ use crate::source::Span;
 /// An argument of the entry block of a region, given by the syntax of the op.
 #[derive(Debug, Clone)]
 pub struct EntryArgument {
-    /// Name without `%`.
-    pub name: Box<str>,
+    /// Name.
+    pub name: WrittenName,
     /// Place of the name.
     pub span: Span,
     /// Type.
@@ -314,7 +314,7 @@ impl Parser<'_> {
             let sizes = AttributeKind::DenseArray(DenseArray { element: Type::integer(32), values });
             op.set_attribute(SEGMENT_SIZES, Attribute::new(sizes));
         }
-        state.result_types = self.result_types(&op, &state.operands)?;
+        state.result_types = self.result_types(&op, &state.operands)?.into();
         for (slot, region) in op.regions.iter().zip(declaration.regions) {
             let region_id = match slot {
                 Some(id) => *id,
@@ -323,7 +323,7 @@ impl Parser<'_> {
             state.regions.push(region_id);
         }
         state.attributes = op.attributes;
-        state.successors = op.successors;
+        state.successors = op.successors.into();
         Ok(state)
     }
 

@@ -10,6 +10,9 @@ use crate::ir::{
 /// Longest list of elements that `dense` writes as numbers; longer ones are a hexadecimal string.
 const DENSE_LIST_ELEMENTS: usize = 64;
 
+/// Most types whose text is remembered.
+const TYPE_TEXTS: usize = 1 << 12;
+
 impl Printer<'_> {
     pub(super) fn collect_aliases(&mut self) {
         let Some(module) = self.module else { return };
@@ -33,11 +36,21 @@ impl Printer<'_> {
 
     /// A type, by its alias where it has one.
     pub fn ty(&mut self, ty: &Type) {
-        let index =
-            self.type_aliases.get(&ty.node_address()).or_else(|| self.type_alias_values.get(ty)).copied();
+        let address = ty.node_address();
+        if let Some((_, text)) = self.type_texts.get(&address) {
+            self.out.push_str(text);
+            self.glue = false;
+            return;
+        }
+        let start = self.out.len();
+        let index = self.type_aliases.get(&address).or_else(|| self.type_alias_values.get(ty)).copied();
         match self.alias_name(index).map(|name| format!("!{name}")) {
             Some(text) => self.text(&text),
             None => self.type_in_full(ty),
+        }
+        if self.type_texts.len() < TYPE_TEXTS {
+            let text = self.out.get(start..).unwrap_or("").into();
+            self.type_texts.insert(address, (ty.clone(), text));
         }
     }
 
@@ -96,12 +109,12 @@ impl Printer<'_> {
         self.text("(");
         self.types(inputs);
         self.text(") -> ");
-        let results: Vec<&Type> = results.into_iter().collect();
-        match results.as_slice() {
-            [only] if only.as_function().is_none() => self.ty(only),
-            _ => {
+        let mut results = results.into_iter();
+        match (results.next(), results.next()) {
+            (Some(only), None) if only.as_function().is_none() => self.ty(only),
+            (first, second) => {
                 self.text("(");
-                self.types(results);
+                self.types(first.into_iter().chain(second).chain(results));
                 self.text(")");
             }
         }
@@ -109,6 +122,9 @@ impl Printer<'_> {
 
     /// An attribute, by its alias where it has one.
     pub fn attribute(&mut self, attribute: &Attribute) {
+        if self.attribute_aliases.is_empty() {
+            return self.attribute_in_full(attribute);
+        }
         let index = self.attribute_aliases.get(&attribute.node_address());
         let index = index.or_else(|| self.attribute_alias_values.get(attribute)).copied();
         match self.alias_name(index).map(|name| format!("#{name}")) {

@@ -1,0 +1,51 @@
+//! Types and attributes by their text: in one file equal texts mean the same, so they are made once and shared.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Attribute, Type};
+
+/// Longest text of an attribute that is shared.
+const SHARED_TEXT: usize = 64;
+
+/// Most attributes that are remembered: files have few that repeat, and may have millions that do not.
+const SHARED_ATTRIBUTES: usize = 1 << 12;
+
+/// What has been read, by its text.
+#[derive(Debug, Default)]
+pub(super) struct Shared<'s> {
+    types: FxHashMap<&'s str, Type>,
+    attributes: FxHashMap<&'s str, Attribute>,
+    /// Function types that go to the end of their line.
+    line_ends: FxHashMap<&'s str, Type>,
+}
+
+impl<'s> Shared<'s> {
+    /// The type of `text`: the first one read, or `ty`.
+    pub(super) fn ty(&mut self, text: &'s str, ty: Type) -> Type {
+        self.types.entry(text).or_insert(ty).clone()
+    }
+
+    /// The attribute of `text`: the first one read, or `attribute`.
+    pub(super) fn attribute(&mut self, text: &'s str, attribute: Attribute) -> Attribute {
+        if text.len() > SHARED_TEXT {
+            return attribute;
+        }
+        if let Some(known) = self.attributes.get(text) {
+            return known.clone();
+        }
+        if self.attributes.len() < SHARED_ATTRIBUTES {
+            self.attributes.insert(text, attribute.clone());
+        }
+        attribute
+    }
+
+    /// The function type that is all of `rest`, the text up to the end of the line, if it has been read before.
+    pub(super) fn line_end(&self, rest: &str) -> Option<&Type> {
+        self.line_ends.get(rest)
+    }
+
+    /// Remembers that `rest`, the text up to the end of a line, is function type `ty`.
+    pub(super) fn set_line_end(&mut self, rest: &'s str, ty: &Type) {
+        self.line_ends.insert(rest, ty.clone());
+    }
+}
