@@ -49,13 +49,36 @@ impl Span {
     }
 }
 
+/// A text that is shared and never copied, however long.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceText(Arc<String>);
+
+impl std::ops::Deref for SourceText {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for SourceText {
+    fn from(text: String) -> Self {
+        Self(Arc::new(text))
+    }
+}
+
+impl From<&str> for SourceText {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
 /// A source text with its name and the start of each line.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path or pseudo name such as `<stdin>`.
     pub name: Arc<str>,
     /// The text.
-    pub text: Arc<str>,
+    pub text: SourceText,
     line_starts: OnceLock<Vec<u32>>,
 }
 
@@ -69,7 +92,7 @@ pub struct LineColumn {
 }
 
 impl SourceFile {
-    fn new(name: &str, text: Arc<str>) -> Self {
+    fn new(name: &str, text: SourceText) -> Self {
         Self { name: name.into(), text, line_starts: OnceLock::new() }
     }
 
@@ -121,7 +144,7 @@ pub struct SourceMap {
 
 impl SourceMap {
     /// Adds a text.
-    pub fn add(&mut self, name: &str, text: impl Into<Arc<str>>) -> FileId {
+    pub fn add(&mut self, name: &str, text: impl Into<SourceText>) -> FileId {
         self.files.push(Arc::new(SourceFile::new(name, text.into())));
         FileId(self.files.len() as u32 - 1)
     }

@@ -1,11 +1,10 @@
 //! From a path to a parsed and verified module.
 
-use std::sync::Arc;
-
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
 use ipu_dialects::parser::{ParseOptions, parse_module};
 use ipu_dialects::registry::Registry;
+use ipu_dialects::source::SourceText;
 use ipu_dialects::verifier::{VerifyOptions, verify};
 
 use crate::exit::{Exit, Failure};
@@ -33,7 +32,7 @@ pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), F
 /// The text does not parse, or breaks a rule of its dialects.
 pub fn load_text(
     name: &str,
-    text: impl Into<Arc<str>>,
+    text: impl Into<SourceText>,
     options: LoadOptions,
 ) -> Result<(Module, Diagnostics), Failure> {
     let LoadOptions { allow_unregistered } = options;

@@ -292,7 +292,7 @@ attribute_rule! {
         parser.at(TokenKind::At) || parser.at(TokenKind::AtString)
     }
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
-        parser.parse_symbol_name().map(Attribute::string)
+        parser.parse_symbol_name().map(|name| Attribute::string(name.as_bytes()))
     }
     fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
         printer.symbol_name(attribute.as_str().unwrap_or(""));

@@ -178,6 +178,13 @@ impl Module {
         module
     }
 
+    /// Makes room for `count` more ops, with a result each.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.ops.reserve(count);
+        self.values.reserve(count);
+        self.value_ids.reserve(count);
+    }
+
     pub(super) fn data(&self, op: OpId) -> &OpData {
         &self.ops[op.index()]
     }

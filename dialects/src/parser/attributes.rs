@@ -1,5 +1,7 @@
 //! Attributes.
 
+use smallvec::SmallVec;
+
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
@@ -86,13 +88,19 @@ impl Parser<'_> {
     /// # Errors
     /// No dictionary is next, or a name is given twice.
     pub fn parse_attribute_dictionary(&mut self) -> ParseResult<Vec<(Name, Attribute)>> {
-        let mut entries: Vec<(Name, Attribute)> = Vec::new();
+        let mut entries: SmallVec<[(Name, Attribute); 4]> = SmallVec::new();
         let mut seen = rustc_hash::FxHashSet::default();
         self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
             let span = parser.span();
             let name = match parser.peek().kind {
-                TokenKind::String => Name::intern(&parser.parse_string("an attribute name")?),
-                _ => Name::intern(parser.parse_word("an attribute name")?),
+                TokenKind::String => {
+                    let name = parser.parse_string("an attribute name")?;
+                    parser.shared.name(&name)
+                }
+                _ => {
+                    let name = parser.parse_word("an attribute name")?;
+                    parser.shared.name(name)
+                }
             };
             let value =
                 if parser.eat(TokenKind::Equal) { parser.parse_attribute()? } else { Attribute::unit() };
@@ -112,7 +120,7 @@ impl Parser<'_> {
             entries.push((name, value));
             Ok(())
         })?;
-        Ok(entries)
+        Ok(entries.into_vec())
     }
 
     fn parse_number_attribute(&mut self) -> ParseResult<Attribute> {
@@ -292,7 +300,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Less, "`<`")?;
         let name = match self.peek().kind {
             TokenKind::String => self.parse_string("a resource name")?,
-            _ => self.parse_word("a resource name")?.to_owned(),
+            _ => self.parse_word("a resource name")?.into(),
         };
         self.expect(TokenKind::Greater, "`>`")?;
         let ty = self.parse_type_suffix()?;

@@ -27,7 +27,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Attribute, BlockId, Module, Type};
 use crate::limits::MAX_SOURCE_BYTES;
 use crate::registry::Registry;
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceText, Span};
 
 pub use literals::IntegerLiteral;
 pub use names::{UnresolvedOperand, WrittenName};
@@ -61,7 +61,7 @@ impl<'r> ParseOptions<'r> {
 #[must_use]
 pub fn parse_module(
     name: &str,
-    text: impl Into<Arc<str>>,
+    text: impl Into<SourceText>,
     options: ParseOptions<'_>,
 ) -> (Module, Diagnostics) {
     let text = text.into();
@@ -73,7 +73,7 @@ pub fn parse_module(
         diagnostics.push(Diagnostic::error(ParseCode::TooLarge, Span::new(file, 0, 0), message));
         return (module, diagnostics);
     }
-    let file = module.sources.add(name, Arc::clone(&text));
+    let file = module.sources.add(name, text.clone());
     let mut parser = Parser::new(module, file, &text, options);
     parser.parse_file();
     parser.finish()
@@ -162,6 +162,9 @@ impl<'s> Parser<'s> {
             pending_trailing: None,
             too_deep: false,
         };
+        // An op takes a line, more or less.
+        let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        parser.module.reserve(lines.min(text.len() / 16));
         parser.find_aliases();
         parser
     }

@@ -153,7 +153,8 @@ impl<'s> Parser<'s> {
     fn op_span(&self, from: Span, start: Span) -> Span {
         let text = self.text_from(from.start);
         let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text, |at| &text[..at]);
-        let code = memchr::memmem::find(line.as_bytes(), b"//").map_or(line, |at| &line[..at]);
+        let comment = memchr::memchr_iter(b'/', line.as_bytes()).find(|&at| line[at..].starts_with("//"));
+        let code = comment.map_or(line, |at| &line[..at]);
         let code = code.trim_end_matches([' ', '{', '\r']);
         Span::new(self.file, from.start, (from.start + code.len() as u32).max(start.end))
     }
@@ -204,15 +205,7 @@ impl<'s> Parser<'s> {
     fn parse_generic_op(&mut self) -> ParseResult<OpState> {
         let span = self.span();
         let name = self.parse_string("an op name")?;
-        let kind = match self.registry.op(&name) {
-            Some(declaration) => OpKind::Declared(declaration),
-            None if self.allow_unregistered => OpKind::Undeclared(Name::intern(&name)),
-            None => {
-                let error = self.unknown_op(&name, span);
-                self.diagnostics.push(error.note("`--allow-unregistered-dialect` keeps undeclared ops"));
-                OpKind::Undeclared(Name::intern(&name))
-            }
-        };
+        let kind = self.generic_kind(&name, span);
         let mut state = OpState::new(kind);
         let operands = self.parse_generic_operands()?;
         if self.at(TokenKind::LeftSquare) {
@@ -252,6 +245,23 @@ impl<'s> Parser<'s> {
         }
         state.result_types.extend(function.results.iter().cloned());
         Ok(state)
+    }
+
+    fn generic_kind(&mut self, name: &str, span: Span) -> OpKind {
+        if let Some(known) = self.shared.op(name) {
+            return known;
+        }
+        let kind = match self.registry.op(name) {
+            Some(declaration) => OpKind::Declared(declaration),
+            None => OpKind::Undeclared(Name::intern(name)),
+        };
+        if matches!(kind, OpKind::Undeclared(_)) && !self.allow_unregistered {
+            let error = self.unknown_op(name, span);
+            self.diagnostics.push(error.note("`--allow-unregistered-dialect` keeps undeclared ops"));
+        } else {
+            self.shared.set_op(kind);
+        }
+        kind
     }
 
     fn parse_generic_operands(&mut self) -> ParseResult<SmallVec<[UnresolvedOperand; 4]>> {

@@ -260,7 +260,7 @@ impl Parser<'_> {
     /// `@name(%a: T {attrs}, ...) -> (T {attrs}, ...)`
     fn parse_signature(&mut self, op: &mut OpSyntax) -> ParseResult<()> {
         let name = self.parse_symbol_name()?;
-        op.set_attribute("sym_name", Attribute::string(name));
+        op.set_attribute("sym_name", Attribute::string(name.as_bytes()));
         let arguments = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
             let operand = parser.parse_operand()?;
             parser.expect(TokenKind::Colon, "`:` and a type")?;

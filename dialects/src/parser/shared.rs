@@ -1,11 +1,14 @@
 //! Types and attributes by their text: in one file equal texts mean the same, so they are made once and shared.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Attribute, Type};
+use crate::ir::{Attribute, Name, OpKind, Type};
 
 /// Longest text of an attribute that is shared.
 const SHARED_TEXT: usize = 64;
+
+/// Longest text of a number that is shared: most longer ones differ.
+const SHARED_NUMBER: usize = 3;
 
 /// Most attributes that are remembered: files have few that repeat, and may have millions that do not.
 const SHARED_ATTRIBUTES: usize = 1 << 12;
@@ -15,6 +18,9 @@ const SHARED_ATTRIBUTES: usize = 1 << 12;
 pub(super) struct Shared<'s> {
     types: FxHashMap<&'s str, Type>,
     attributes: FxHashMap<&'s str, Attribute>,
+    /// Names without a look at the table of the process, which is locked.
+    names: FxHashSet<Name>,
+    ops: FxHashMap<Name, OpKind>,
     /// Function types that go to the end of their line.
     line_ends: FxHashMap<&'s str, Type>,
 }
@@ -25,9 +31,30 @@ impl<'s> Shared<'s> {
         self.types.entry(text).or_insert(ty).clone()
     }
 
+    /// The interned name.
+    pub(super) fn name(&mut self, text: &str) -> Name {
+        if let Some(&known) = self.names.get(text) {
+            return known;
+        }
+        let name = Name::intern(text);
+        self.names.insert(name);
+        name
+    }
+
+    /// What the op `name` is, if it was read before.
+    pub(super) fn op(&self, name: &str) -> Option<OpKind> {
+        self.ops.get(name).copied()
+    }
+
+    /// Remembers what the op `name` is.
+    pub(super) fn set_op(&mut self, kind: OpKind) {
+        self.ops.insert(kind.name(), kind);
+    }
+
     /// The attribute of `text`: the first one read, or `attribute`.
     pub(super) fn attribute(&mut self, text: &'s str, attribute: Attribute) -> Attribute {
-        if text.len() > SHARED_TEXT {
+        let number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        if text.len() > if number { SHARED_NUMBER } else { SHARED_TEXT } {
             return attribute;
         }
         if let Some(known) = self.attributes.get(text) {

@@ -58,9 +58,9 @@ impl Parser<'_> {
 
     fn push_blank(&self, lines: &mut Vec<TriviaLine>, from: u32, to: u32) {
         let between = self.text.get(from as usize..to as usize).unwrap_or("");
-        let breaks = between.bytes().filter(|&byte| byte == b'\n').count();
         // The line break that ends what stands before is not a blank line.
-        if breaks >= 2 && lines.last() != Some(&TriviaLine::Blank) {
+        let blank = between.bytes().filter(|&byte| byte == b'\n').nth(1).is_some();
+        if blank && lines.last() != Some(&TriviaLine::Blank) {
             lines.push(TriviaLine::Blank);
         }
     }

@@ -90,7 +90,8 @@ impl Printer<'_> {
     fn tensor(&mut self, tensor: &TensorType) {
         self.text("tensor<");
         for length in &tensor.shape {
-            self.display(format_args!("{length}x"));
+            self.number(*length);
+            self.text("x");
         }
         self.ty(&tensor.element);
         if let Some(encoding) = &tensor.encoding {
@@ -203,7 +204,7 @@ impl Printer<'_> {
     pub fn integer_digits(&mut self, integer: &IntegerValue) {
         let IntegerValue { value, hexadecimal, .. } = integer;
         match (*hexadecimal && !self.options.generic, *value < 0) {
-            (false, _) => self.display(value),
+            (false, _) => self.number(*value),
             (true, false) => self.display(format_args!("0x{value:x}")),
             (true, true) => self.display(format_args!("-0x{:x}", value.unsigned_abs())),
         }
@@ -240,9 +241,9 @@ impl Printer<'_> {
         match ty.kind() {
             TypeKind::Float(format) => self.text(&float_digits(code as u64, *format)),
             TypeKind::Integer { width: 1, .. } => self.display(code != 0),
-            TypeKind::Integer { signedness: Signedness::Unsigned, .. } => self.display(code as u64),
+            TypeKind::Integer { signedness: Signedness::Unsigned, .. } => self.number(code as u64),
             TypeKind::Dialect(_) => self.display(format_args!("0x{code:x}")),
-            _ => self.display(code),
+            _ => self.number(code),
         }
     }
 

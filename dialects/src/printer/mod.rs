@@ -192,6 +192,11 @@ impl<'m> Printer<'m> {
         self.glue = false;
     }
 
+    /// Writes an integer in base 10.
+    pub fn number(&mut self, value: impl itoa::Integer) {
+        self.text(itoa::Buffer::new().format(value));
+    }
+
     /// Writes a space, unless the last character is an opening bracket or space.
     pub fn space(&mut self) {
         let last = self.out.as_bytes().last();
@@ -245,15 +250,22 @@ impl<'m> Printer<'m> {
 
     /// `"text"`
     pub fn string(&mut self, bytes: &[u8]) {
-        let plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
         match std::str::from_utf8(bytes) {
-            Ok(text) if bytes.iter().all(plain) => {
-                self.text("\"");
-                self.text(text);
-                self.text("\"");
-            }
-            _ => self.text(&escape_string(bytes, self.options.generic)),
+            Ok(text) => self.quoted(text),
+            Err(_) => self.text(&escape_string(bytes, self.options.generic)),
         }
+    }
+
+    /// `"text"` of valid UTF-8.
+    pub(super) fn quoted(&mut self, text: &str) {
+        let plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        if !text.bytes().all(plain) {
+            return self.text(&escape_string(text.as_bytes(), self.options.generic));
+        }
+        self.out.push('"');
+        self.out.push_str(text);
+        self.out.push('"');
+        self.glue = false;
     }
 
     /// `@name`, quoted where it needs to be.

@@ -125,7 +125,7 @@ impl<'m> Printer<'m> {
         self.text("%");
         match self.labels.value(value) {
             Label::None => self.display(format_args!("undefined_{}", value.index())),
-            Label::Number(number) => self.display(*number),
+            Label::Number(number) => self.number(*number),
             Label::Own => self.text(self.module().value_name(value).unwrap_or("")),
             Label::Renamed(name) => {
                 let name = name.clone();
@@ -173,7 +173,7 @@ impl<'m> Printer<'m> {
 
     fn print_generic_op(&mut self, op: OpId) {
         let module = self.module();
-        self.string(module.name(op).as_str().as_bytes());
+        self.quoted(module.name(op).as_str());
         self.text("(");
         self.operands(module.operands(op));
         self.text(")");
