@@ -399,6 +399,14 @@ impl Module {
         self.ops[op.index()].location = location;
     }
 
+    /// Sets the explicit location of a block argument.
+    pub fn set_argument_location(&mut self, argument: ValueId, location: Option<Location>) {
+        match location {
+            Some(location) => self.argument_locations.insert(argument, location),
+            None => self.argument_locations.remove(&argument),
+        };
+    }
+
     /// Gives every op its place in the text as an explicit location, so that the place survives when the module is
     /// printed to another text.
     pub fn make_locations_explicit(&mut self) {
@@ -554,6 +562,7 @@ impl Module {
                     let (ty, name) = (self.value_type(argument).clone(), self.values[argument.index()].name);
                     let copy = self.add_argument(block, ty, None);
                     self.values[copy.index()].name = name;
+                    self.set_argument_location(copy, self.argument_location(argument).cloned());
                     mapping.insert(argument, copy);
                 }
             }

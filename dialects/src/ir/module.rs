@@ -127,6 +127,7 @@ pub struct Module {
     pub(super) names: NamePool,
     pub(super) trivia: FxHashMap<OpId, Box<Trivia>>,
     pub(super) block_trivia: FxHashMap<BlockId, Vec<TriviaLine>>,
+    pub(super) argument_locations: FxHashMap<ValueId, Location>,
     root: OpId,
     /// The texts that spans point into.
     pub sources: SourceMap,
@@ -166,6 +167,7 @@ impl Module {
             names: NamePool::default(),
             trivia: FxHashMap::default(),
             block_trivia: FxHashMap::default(),
+            argument_locations: FxHashMap::default(),
             root: OpId::new(0),
             sources: SourceMap::default(),
             aliases: Vec::new(),
@@ -497,6 +499,12 @@ impl Module {
         self.sources.locate(self.span(op)).map_or_else(Location::unknown, |(file, at)| {
             Location::file(file.name.clone(), at.line, at.column)
         })
+    }
+
+    /// The explicit location of a block argument, if one was written.
+    #[must_use]
+    pub fn argument_location(&self, argument: ValueId) -> Option<&Location> {
+        self.argument_locations.get(&argument)
     }
 
     /// What the op was made for.

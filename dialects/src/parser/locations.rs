@@ -19,6 +19,11 @@ impl Parser<'_> {
         Ok(location)
     }
 
+    /// `loc(...)`, if it follows.
+    pub(super) fn parse_optional_location(&mut self) -> ParseResult<Option<Location>> {
+        if self.at_word("loc") { self.parse_location().map(Some) } else { Ok(None) }
+    }
+
     fn parse_location_body(&mut self) -> ParseResult<Location> {
         self.nested(|parser| match parser.peek().kind {
             TokenKind::String => parser.parse_named_location(),

@@ -123,8 +123,7 @@ impl<'s> Parser<'s> {
             _ => return self.unexpected("an op"),
         };
         state.span = self.op_span(span_start, start);
-        if self.at_word("loc") {
-            let location = self.parse_location()?;
+        if let Some(location) = self.parse_optional_location()? {
             (state.location, state.origin) = split_origin(location);
         }
         self.check_result_names(names, &state, start)?;

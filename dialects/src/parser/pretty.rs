@@ -5,7 +5,7 @@ use crate::codes::ParseCode;
 use crate::declaration::format::{Element, SEGMENT_SIZES};
 use crate::declaration::{Arity, OpDeclaration, Trait};
 use crate::ir::{
-    Attribute, AttributeKind, BlockId, DenseArray, Name, OpKind, OpState, RegionId, Type, ValueId,
+    Attribute, AttributeKind, BlockId, DenseArray, Location, Name, OpKind, OpState, RegionId, Type, ValueId,
 };
 use crate::lexer::TokenKind;
 use crate::source::Span;
@@ -19,6 +19,8 @@ pub struct EntryArgument {
     pub span: Span,
     /// Type.
     pub ty: Type,
+    /// Explicit location.
+    pub location: Option<Location>,
 }
 
 /// What the syntax of an op has given so far.
@@ -266,7 +268,8 @@ impl Parser<'_> {
             parser.expect(TokenKind::Colon, "`:` and a type")?;
             let ty = parser.parse_type()?;
             let attributes = parser.parse_optional_dictionary()?;
-            Ok((EntryArgument { name: operand.name, span: operand.span, ty }, attributes))
+            let location = parser.parse_optional_location()?;
+            Ok((EntryArgument { name: operand.name, span: operand.span, ty, location }, attributes))
         })?;
         let results = if self.eat(TokenKind::Arrow) { self.parse_signature_results()? } else { Vec::new() };
         let inputs = arguments.iter().map(|(argument, _)| argument.ty.clone()).collect();

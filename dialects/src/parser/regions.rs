@@ -167,7 +167,9 @@ impl Parser<'_> {
             let arguments = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
                 let operand = parser.parse_operand()?;
                 parser.expect(TokenKind::Colon, "`:`")?;
-                Ok(EntryArgument { name: operand.name, span: operand.span, ty: parser.parse_type()? })
+                let ty = parser.parse_type()?;
+                let location = parser.parse_optional_location()?;
+                Ok(EntryArgument { name: operand.name, span: operand.span, ty, location })
             })?;
             for argument in arguments {
                 self.add_argument(block, &argument)?;
@@ -180,6 +182,7 @@ impl Parser<'_> {
     fn add_argument(&mut self, block: BlockId, argument: &EntryArgument) -> ParseResult<()> {
         let name = self.kept_name(argument.name);
         let value = self.module.add_argument(block, argument.ty.clone(), name);
+        self.module.set_argument_location(value, argument.location.clone());
         self.define_values(argument.name, value, 1, argument.span)
     }
 

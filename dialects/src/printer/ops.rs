@@ -249,6 +249,7 @@ impl<'m> Printer<'m> {
                 printer.operand(argument);
                 printer.text(": ");
                 printer.ty(module.value_type(argument));
+                printer.argument_location(argument);
             });
             self.text(")");
         }
@@ -389,6 +390,7 @@ impl<'m> Printer<'m> {
             self.text(": ");
             self.ty(module.value_type(argument));
             self.signature_attributes(argument_attributes.get(index));
+            self.argument_location(argument);
         }
         self.text(")");
         self.entry_arguments_printed = true;
