@@ -49,7 +49,8 @@ impl Place {
 }
 
 impl<'s> Cursor<'s> {
-    pub(super) fn new(text: &'s str) -> Self {
+    /// The tokens of `text` from byte `start` on.
+    pub(super) fn new(text: &'s str, start: u32) -> Self {
         let none = Token { kind: TokenKind::End, start: 0, end: 0 };
         let mut cursor = Self {
             lexer: Lexer::new(text),
@@ -62,7 +63,7 @@ impl<'s> Cursor<'s> {
             seen: 0,
             keeps_comments: true,
         };
-        cursor.seek(0);
+        cursor.seek(start);
         cursor
     }
 

@@ -18,6 +18,7 @@ mod shared;
 mod trivia;
 mod types;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -27,7 +28,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Attribute, BlockId, Module, Type};
 use crate::limits::MAX_SOURCE_BYTES;
 use crate::registry::Registry;
-use crate::source::{FileId, SourceText, Span};
+use crate::source::{FileId, SourceMap, SourceText, Span};
 
 pub use literals::IntegerLiteral;
 pub use names::{UnresolvedOperand, WrittenName};
@@ -73,8 +74,24 @@ pub fn parse_module(
         diagnostics.push(Diagnostic::error(ParseCode::TooLarge, Span::new(file, 0, 0), message));
         return (module, diagnostics);
     }
-    let file = module.sources.add(name, text.clone());
-    let mut parser = Parser::new(module, file, &text, options);
+    let length = text.len();
+    let file = module.sources.add(name, text);
+    parse_part(module.sources, file, 0..length, options)
+}
+
+/// Reads the bytes `part` of text `file` as a module of its own. Places are those of the whole text, which nobody copies.
+#[must_use]
+pub fn parse_part(
+    sources: SourceMap,
+    file: FileId,
+    part: Range<usize>,
+    options: ParseOptions<'_>,
+) -> (Module, Diagnostics) {
+    let source = sources.get(file).map(Arc::clone);
+    let text = source.as_ref().and_then(|source| source.text.get(..part.end)).unwrap_or("");
+    let mut module = Module::new();
+    module.sources = sources;
+    let mut parser = Parser::new(module, file, text, part.start, options);
     parser.parse_file();
     parser.finish()
 }
@@ -110,7 +127,7 @@ pub fn parse_whole<T>(
     let mut module = Module::new();
     let text = text.get(..text.len().min(MAX_SOURCE_BYTES)).unwrap_or("");
     let file = module.sources.add("<text>", text);
-    let mut parser = Parser::new(module, file, text, options);
+    let mut parser = Parser::new(module, file, text, 0, options);
     let result = rule(&mut parser).and_then(|value| parser.expect_end().map(|()| value));
     match result {
         Ok(value) if !parser.diagnostics.has_errors() => Ok(value),
@@ -142,11 +159,12 @@ pub struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn new(module: Module, file: FileId, text: &'s str, options: ParseOptions<'s>) -> Self {
+    /// A parser of what stands from byte `start` on.
+    fn new(module: Module, file: FileId, text: &'s str, start: usize, options: ParseOptions<'s>) -> Self {
         let mut parser = Self {
             text,
             file,
-            cursor: cursor::Cursor::new(text),
+            cursor: cursor::Cursor::new(text, start as u32),
             depth: 0,
             region_depth: 0,
             registry: options.registry,
@@ -163,9 +181,10 @@ impl<'s> Parser<'s> {
             too_deep: false,
         };
         // An op takes a line, more or less.
-        let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-        parser.module.reserve(lines.min(text.len() / 16));
-        parser.find_aliases();
+        let part = text.as_bytes().get(start..).unwrap_or(&[]);
+        let lines = memchr::memchr_iter(b'\n', part).count();
+        parser.module.reserve(lines.min(part.len() / 16));
+        parser.find_aliases(start);
         parser
     }
 

@@ -409,10 +409,11 @@ impl<'s> Parser<'s> {
 
     // Aliases.
 
-    /// Finds all alias definitions, so that an alias may be used above its definition: `#name =` or `!name =`, not in a string or
+    /// Finds all alias definitions from byte `from` on, so that an alias may be used above its definition: `#name =` or `!name =`, not in a string or
     /// comment. Tokens and comments end with their line, so the line before such a place tells.
-    pub(super) fn find_aliases(&mut self) {
-        for start in memchr::memchr2_iter(b'#', b'!', self.text.as_bytes()) {
+    pub(super) fn find_aliases(&mut self, from: usize) {
+        let part = self.text.as_bytes().get(from..).unwrap_or(&[]);
+        for start in memchr::memchr2_iter(b'#', b'!', part).map(|at| from + at) {
             let rest = &self.text[start + 1..];
             let length = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
             let name = &self.text[start..start + 1 + length];
