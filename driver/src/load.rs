@@ -1,10 +1,12 @@
 //! From a path to a parsed and verified module.
 
+use std::ops::Range;
+
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
-use ipu_dialects::parser::{ParseOptions, parse_module};
+use ipu_dialects::parser::{ParseOptions, parse_module, parse_part};
 use ipu_dialects::registry::Registry;
-use ipu_dialects::source::SourceText;
+use ipu_dialects::source::{FileId, SourceMap, SourceText};
 use ipu_dialects::verifier::{VerifyOptions, verify};
 
 use crate::exit::{Exit, Failure};
@@ -35,20 +37,47 @@ pub fn load_text(
     text: impl Into<SourceText>,
     options: LoadOptions,
 ) -> Result<(Module, Diagnostics), Failure> {
-    let LoadOptions { allow_unregistered } = options;
-    let parse_options = ParseOptions { registry: Registry::standard(), allow_unregistered };
-    let (module, mut diagnostics) = parse_module(name, text, parse_options);
-    if diagnostics.has_errors() {
-        return Err(Failure::of(Exit::Input, diagnostics, &module.sources));
+    let (module, findings) = parse_module(name, text, options.parse_options());
+    verified(module, findings, options)
+}
+
+/// Parses and verifies the bytes `part` of text `file` as a module of its own, with places of the whole text.
+///
+/// # Errors
+/// The part does not parse, or breaks a rule of its dialects.
+pub fn load_part(
+    sources: &SourceMap,
+    file: FileId,
+    part: Range<usize>,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
+    let (module, findings) = parse_part(sources.clone(), file, part, options.parse_options());
+    verified(module, findings, options)
+}
+
+impl LoadOptions {
+    fn parse_options(self) -> ParseOptions<'static> {
+        ParseOptions { registry: Registry::standard(), allow_unregistered: self.allow_unregistered }
     }
-    match verify(&module, VerifyOptions { allow_unregistered }) {
+}
+
+fn verified(
+    module: Module,
+    mut findings: Diagnostics,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
+    if findings.has_errors() {
+        return Err(Failure::of(Exit::Input, findings, &module.sources));
+    }
+    let options = VerifyOptions { allow_unregistered: options.allow_unregistered };
+    match verify(&module, options) {
         Ok((_, warnings)) => {
-            diagnostics.append(warnings);
-            Ok((module, diagnostics))
+            findings.append(warnings);
+            Ok((module, findings))
         }
-        Err(findings) => {
-            diagnostics.append(findings);
-            Err(Failure::of(Exit::Input, diagnostics, &module.sources))
+        Err(errors) => {
+            findings.append(errors);
+            Err(Failure::of(Exit::Input, findings, &module.sources))
         }
     }
 }

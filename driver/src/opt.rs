@@ -16,6 +16,7 @@ use ipu_passes::manager::{
     RunFailure, registry,
 };
 
+use crate::chunks::{ChunkOptions, Chunks, run_chunks};
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
 use crate::files::{write_module, write_whole};
@@ -86,6 +87,11 @@ pub fn command() -> Command {
         .arg(flag("print-locations", "Print locations in generic form"))
         .arg(flag("no-locations", "Hide locations and origins"))
         .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
+        .arg(flag("split-input-file", "Take what stands between lines `// -----` as files of their own"))
+        .arg(flag(
+            "verify-diagnostics",
+            "Hold findings to comments `// expected-error@+1 {{text}}`; print no IR",
+        ))
         .arg(flag("foreign", "Let --lift-package take a package of another compiler"))
         .arg(value("print-ir-before", "PASS", "Print IR before that pass").action(ArgAction::Append))
         .arg(value("print-ir-after", "PASS", "Print IR after that pass").action(ArgAction::Append))
@@ -161,24 +167,29 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     let input = matches.get_one::<String>("input").map_or("-", String::as_str);
     let options = LoadOptions { allow_unregistered: matches.get_flag("allow-unregistered-dialect") };
     let mut artifacts = Artifacts::default();
+    let chunks = ChunkOptions {
+        split: matches.get_flag("split-input-file"),
+        verify_diagnostics: matches.get_flag("verify-diagnostics"),
+        load: options,
+    };
     let lifts = pipeline.entries.first().is_some_and(|entry| entry.name == lift_package::INFO.name);
+    let passes = Passes { matches, pipeline, resolved };
+    if chunks.split || chunks.verify_diagnostics {
+        if lifts {
+            let message = "`--lift-package` takes a package, which has neither chunks nor comments";
+            return Err(Failure::new(Exit::Input, DriverCode::Usage, message));
+        }
+        return run_in_chunks(&passes, input, chunks, format);
+    }
     let (mut module, mut findings) = if lifts {
         artifacts.package = Some(read_package(input, matches.get_flag("foreign"))?);
         (Module::new(), Diagnostics::new())
     } else {
         load(input, options)?
     };
-    if !pipeline.entries.is_empty() && print_options(matches).locations {
-        module.make_locations_explicit();
-    }
-    let run = run_passes(matches, &pipeline, &resolved, &mut module, artifacts)?;
-    report(matches, &run);
-    findings.append(run.diagnostics);
-    if let Some(failure) = run.failure {
-        return Err(Failure::of(exit_of(failure), findings, &module.sources));
-    }
+    let artifacts = transform(&passes, &mut module, &mut findings, artifacts, None)?;
     emit(&findings, &module.sources, format);
-    if let Some(package) = &run.artifacts.package {
+    if let Some(package) = &artifacts.package {
         return write_package(matches, package);
     }
     let path = matches.get_one::<String>("output").filter(|path| *path != "-").map(Path::new);
@@ -186,6 +197,64 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
     // The process ends: freeing a million ops one by one would only take time.
     std::mem::forget(module);
     written
+}
+
+/// The passes asked for.
+struct Passes<'m> {
+    matches: &'m ArgMatches,
+    pipeline: Pipeline,
+    resolved: ResolvedPipeline,
+}
+
+/// Runs the passes on a module, the whole file or chunk number `chunk` of it; `findings` are those before and after.
+fn transform(
+    passes: &Passes<'_>,
+    module: &mut Module,
+    findings: &mut Diagnostics,
+    artifacts: Artifacts,
+    chunk: Option<usize>,
+) -> Result<Artifacts, Failure> {
+    let Passes { matches, pipeline, .. } = passes;
+    if !pipeline.entries.is_empty() && print_options(matches).locations {
+        module.make_locations_explicit();
+    }
+    let run = run_passes(passes, module, artifacts, chunk)?;
+    report(matches, &run);
+    findings.append(run.diagnostics);
+    match run.failure {
+        Some(failure) => Err(Failure::of(exit_of(failure), std::mem::take(findings), &module.sources)),
+        None => Ok(run.artifacts),
+    }
+}
+
+/// `--split-input-file` and `--verify-diagnostics`.
+fn run_in_chunks(
+    passes: &Passes<'_>,
+    input: &str,
+    options: ChunkOptions,
+    format: DiagnosticFormat,
+) -> Result<(), Failure> {
+    let matches = passes.matches;
+    let mut one = |mut module: Module, mut findings: Diagnostics, chunk: usize| {
+        let chunk = options.split.then_some(chunk);
+        let artifacts = transform(passes, &mut module, &mut findings, Artifacts::default(), chunk)?;
+        if artifacts.package.is_some() && !options.verify_diagnostics {
+            let message =
+                "a package has no place between chunks; leave `--split-input-file` or `--build-package` out";
+            findings.push(Diagnostic::error(DriverCode::Usage, Span::NONE, message));
+            return Err(Failure::of(Exit::Input, findings, &module.sources));
+        }
+        Ok((findings, print_with(&module, print_options(matches))))
+    };
+    let Chunks { exit, diagnostics, sources, output } = run_chunks(input, options, &mut one)?;
+    if !options.verify_diagnostics {
+        write_output(matches, &output)?;
+    }
+    if exit != Exit::Ok {
+        return Err(Failure { exit, diagnostics, sources });
+    }
+    emit(&diagnostics, &sources, format);
+    Ok(())
 }
 
 pub(crate) fn exit_of(failure: RunFailure) -> Exit {
@@ -271,11 +340,10 @@ pub fn resolve_text(name: &str, text: &str) -> Result<(Pipeline, ResolvedPipelin
 }
 
 fn run_passes(
-    matches: &ArgMatches,
-    pipeline: &Pipeline,
-    resolved: &ResolvedPipeline,
+    Passes { matches, pipeline, resolved }: &Passes<'_>,
     module: &mut Module,
     artifacts: Artifacts,
+    chunk: Option<usize>,
 ) -> Result<Run, Failure> {
     let names = |key: &str| matches.get_many::<String>(key).into_iter().flatten().cloned().collect();
     let when = PrintWhen {
@@ -294,8 +362,9 @@ fn run_passes(
         #[cfg(feature = "mutations")]
         mutation: matches.get_one::<&'static ipu_passes::mutations::Mutation>("mutate").copied(),
     };
-    let dump = matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path);
-    let mut watch = Watch::new(&when, print_options(matches), dump, pipeline);
+    let dump = matches.get_one::<PathBuf>("dump-dir").cloned();
+    let dump = dump.map(|folder| chunk.map_or(folder.clone(), |chunk| folder.join(chunk.to_string())));
+    let mut watch = Watch::new(&when, print_options(matches), dump.as_deref(), pipeline);
     let run = resolved.run(module, &options, artifacts, &mut watch);
     match watch.failure {
         Some(failure) => Err(failure),
