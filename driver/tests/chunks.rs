@@ -129,3 +129,19 @@ fn packages_have_no_chunks() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.error.contains("takes a package, which has neither chunks nor comments"), "{}", ran.error);
 }
+
+#[test]
+fn samples_find_what_their_comments_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-ir/diagnostics");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ipu-opt"));
+        let output =
+            command.args(["--split-input-file", "--verify-diagnostics"]).arg(&path).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {error}", path.display());
+        files += 1;
+    }
+    assert!(files > 0);
+}
