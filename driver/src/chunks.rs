@@ -58,10 +58,10 @@ pub fn run_chunks(
     let (name, text) = read_text(path)?;
     if text.len() > MAX_SOURCE_BYTES {
         // Refused with the finding of any text that is too long; places in it would not fit.
-        load_text(&name, &text, options.load)?;
+        load_text(&name, text.as_str(), options.load)?;
     }
     let mut sources = SourceMap::default();
-    let file = sources.add(&name, &text);
+    let file = sources.add(&name, text.as_str());
     let whole = 0..text.len();
     let parts = if options.split { split(&text) } else { vec![whole] };
     let mut all = Chunks { exit: Exit::Ok, diagnostics: Diagnostics::new(), sources, output: String::new() };

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indexmap::IndexMap;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
-use ipu_dialects::printer::PrintOptions;
+use ipu_dialects::printer::{PrintOptions, print_with};
 use ipu_dialects::registry::Registry;
 use ipu_dialects::source::{SourceMap, Span};
 use ipu_passes::lift_package;
