@@ -86,6 +86,16 @@ pub struct Trivia {
     pub trailing: Option<Arc<str>>,
 }
 
+impl Trivia {
+    /// Adds a comment beside the op: there is room for one, others go above.
+    pub(crate) fn add_trailing(&mut self, text: Arc<str>) {
+        match self.trailing {
+            None => self.trailing = Some(text),
+            Some(_) => self.leading.push(TriviaLine::Comment(text)),
+        }
+    }
+}
+
 /// A line between ops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TriviaLine {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ParseResult, Parser};
+use super::{IntegerLiteral, ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{
@@ -146,7 +146,8 @@ impl Parser<'_> {
         let ty = self.parse_type_suffix()?.unwrap_or_else(|| Type::integer(64));
         let span = self.span_since(start);
         if let Some(format) = ty.as_float() {
-            let fits = literal.hexadecimal && literal.value >= 0 && literal.value < 1i128 << format.bits();
+            let range = 0..1i128 << format.bits();
+            let fits = literal.hexadecimal && !literal.beyond && range.contains(&literal.value);
             if !fits {
                 let message =
                     format!("a float is written with a point, or as the hexadecimal code of a `{ty}`");
@@ -154,7 +155,7 @@ impl Parser<'_> {
             }
             return Ok(Attribute::float_bits(literal.value as u64, format));
         }
-        self.check_integer(literal.value, &ty, span)?;
+        self.check_integer(literal, &ty, span)?;
         let hexadecimal = literal.hexadecimal;
         Ok(Attribute::new(AttributeKind::Integer(IntegerValue { value: literal.value, ty, hexadecimal })))
     }
@@ -167,16 +168,25 @@ impl Parser<'_> {
     /// Checks that `value` is one of integer type `ty`, read as signed or unsigned for signless types.
     pub(super) fn check_integer(
         &mut self,
-        value: i128,
+        literal: IntegerLiteral,
         ty: &Type,
         span: crate::source::Span,
     ) -> ParseResult<()> {
         use crate::ir::Signedness::{Signed, Unsigned};
+        let IntegerLiteral { value, beyond, .. } = literal;
         let fits = match (ty.as_integer(), ty.kind()) {
+            // Only 128 bits without sign hold what `i128` does not.
+            (Some((width, signedness)), _) if beyond => width == 128 && signedness != Signed,
+            (_, crate::ir::TypeKind::Index) if beyond => false,
             (Some((width, signedness)), _) if width < 127 => {
                 let low = if signedness == Unsigned { 0 } else { -(1i128 << (width - 1)) };
                 let high = if signedness == Signed { 1i128 << (width - 1) } else { 1i128 << width };
                 (low..high).contains(&value)
+            }
+            (Some((127, signedness)), _) => {
+                let low = if signedness == Unsigned { 0 } else { i128::MIN / 2 };
+                let high = if signedness == Signed { i128::MAX / 2 } else { i128::MAX };
+                (low..=high).contains(&value)
             }
             (Some((_, signedness)), _) => signedness != Unsigned || value >= 0,
             (None, crate::ir::TypeKind::Index) => i64::try_from(value).is_ok(),
@@ -187,7 +197,7 @@ impl Parser<'_> {
         if fits {
             Ok(())
         } else {
-            self.error(ParseCode::BadNumber, span, format!("{value} does not fit `{ty}`"))
+            self.error(ParseCode::BadNumber, span, format!("{literal} does not fit `{ty}`"))
         }
     }
 
@@ -272,7 +282,7 @@ impl Parser<'_> {
         if let Some(format) = ty.as_float() {
             if self.at(TokenKind::Hexadecimal) {
                 let literal = self.parse_integer_literal()?;
-                if literal.value >> format.bits() == 0 {
+                if !literal.beyond && literal.value >> format.bits() == 0 {
                     return Ok(literal.value as u64 as i64);
                 }
                 let span = self.span_since(start);
@@ -286,11 +296,11 @@ impl Parser<'_> {
         match ty.kind() {
             crate::ir::TypeKind::Dialect(_) => {
                 let bits = ty.element_bits().unwrap_or(0).min(64);
-                if literal.value < 0 || literal.value >> bits != 0 {
+                if literal.beyond || literal.value < 0 || literal.value >> bits != 0 {
                     return self.error(ParseCode::BadNumber, span, format!("the code does not fit `{ty}`"));
                 }
             }
-            _ => self.check_integer(literal.value, ty, span)?,
+            _ => self.check_integer(literal, ty, span)?,
         }
         Ok(literal.value as i64)
     }

@@ -10,10 +10,18 @@ use crate::lexer::{Token, TokenKind};
 /// An integer and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegerLiteral {
-    /// The value.
+    /// The value; of one [beyond](Self::beyond) `i128` its 128 bits.
     pub value: i128,
+    /// The value is at least 2^127.
+    pub beyond: bool,
     /// Written in base 16.
     pub hexadecimal: bool,
+}
+
+impl std::fmt::Display for IntegerLiteral {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.beyond { write!(f, "{}", self.value as u128) } else { write!(f, "{}", self.value) }
+    }
 }
 
 impl<'s> Parser<'s> {
@@ -43,7 +51,10 @@ impl<'s> Parser<'s> {
             (true, _) => i128::from_str_radix(&format!("-{digits}"), base).ok(),
         };
         match value {
-            Some(value) => Ok(IntegerLiteral { value, hexadecimal }),
+            Some(value) => Ok(IntegerLiteral { value, beyond: false, hexadecimal }),
+            None if !negative && let Ok(bits) = u128::from_str_radix(digits, base) => {
+                Ok(IntegerLiteral { value: bits as i128, beyond: true, hexadecimal })
+            }
             None => {
                 let span = self.span_since(start);
                 self.error(ParseCode::BadNumber, span, "the integer does not fit 128 bits")
@@ -63,15 +74,11 @@ impl<'s> Parser<'s> {
             return self.unexpected(what);
         }
         let literal = self.parse_integer_literal()?;
-        match T::try_from(literal.value) {
-            Ok(value) => Ok(value),
-            Err(_) => {
+        match T::try_from(literal.value).ok().filter(|_| !literal.beyond) {
+            Some(value) => Ok(value),
+            None => {
                 let span = self.span_since(start);
-                self.error(
-                    ParseCode::BadNumber,
-                    span,
-                    format!("{} is out of range for {what}", literal.value),
-                )
+                self.error(ParseCode::BadNumber, span, format!("{literal} is out of range for {what}"))
             }
         }
     }

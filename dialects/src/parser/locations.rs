@@ -102,7 +102,6 @@ pub(super) fn split_origin(location: Location) -> (Option<Location>, Option<Orig
     let Some(OriginAttribute(origin)) = metadata.dialect_value() else { return (Some(location), None) };
     let origin = origin.clone();
     let rest = match locations.as_slice() {
-        [only] if *only.kind() == LocationKind::Unknown => None,
         [only] => Some(only.clone()),
         _ => Some(Location::new(LocationKind::Fused { metadata: None, locations: locations.clone() })),
     };

@@ -153,8 +153,8 @@ pub struct Parser<'s> {
     aliases: FxHashMap<&'s str, names::AliasEntry>,
     shared: shared::Shared<'s>,
     current_block: Option<BlockId>,
-    /// The comment on the line of the op whose region was read last.
-    pending_trailing: Option<Arc<str>>,
+    /// The comments behind the braces that open the regions of the op being read.
+    pending_trailing: Vec<Arc<str>>,
     too_deep: bool,
 }
 
@@ -177,7 +177,7 @@ impl<'s> Parser<'s> {
             aliases: FxHashMap::default(),
             shared: shared::Shared::default(),
             current_block: None,
-            pending_trailing: None,
+            pending_trailing: Vec::new(),
             too_deep: false,
         };
         // An op takes a line, more or less.

@@ -10,7 +10,7 @@ use crate::codes::ParseCode;
 use crate::declaration::Trait;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{InsertionPoint, Name, OpKind, OpState, RegionId, Trivia, Type};
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 use crate::limits::MAX_RESULT_GROUP;
 use crate::source::Span;
 
@@ -83,6 +83,26 @@ impl<'s> Parser<'s> {
         starts && between.contains('\n')
     }
 
+    /// Whether an operand is next, and not the names of the op in the next line: `%a =`, `%a, %b:2 =`.
+    pub(super) fn at_operand(&self) -> bool {
+        if !self.at(TokenKind::Percent) {
+            return false;
+        }
+        let between = self.text.get(self.last_end() as usize..self.peek().start as usize).unwrap_or("");
+        if !between.contains('\n') {
+            return true;
+        }
+        let mut lexer = Lexer::new(self.text);
+        lexer.seek(self.peek().end);
+        loop {
+            match lexer.next_token().kind {
+                TokenKind::Equal => return false,
+                TokenKind::Percent | TokenKind::Comma | TokenKind::Colon | TokenKind::Decimal => {}
+                _ => return true,
+            }
+        }
+    }
+
     fn parse_result_names(&mut self) -> ParseResult<ResultNames> {
         let mut names = ResultNames::new();
         if !self.at(TokenKind::Percent) {
@@ -116,7 +136,7 @@ impl<'s> Parser<'s> {
     ) -> ParseResult<()> {
         let start = self.span();
         let span_start = names.first().map_or(start, |name| name.span);
-        self.pending_trailing = None;
+        self.pending_trailing.clear();
         let mut state = match self.peek().kind {
             TokenKind::String => self.parse_generic_op()?,
             TokenKind::Word => self.parse_pretty_op()?,
@@ -131,7 +151,10 @@ impl<'s> Parser<'s> {
         if let Some(block) = self.current_block {
             self.module.insert(InsertionPoint::BlockEnd(block), op);
         }
-        let mut trivia = Trivia { leading, trailing: self.pending_trailing.take() };
+        let mut trivia = Trivia { leading, trailing: None };
+        for comment in std::mem::take(&mut self.pending_trailing) {
+            trivia.add_trailing(comment);
+        }
         self.take_trailing(&mut trivia);
         self.module.set_trivia(op, trivia);
         self.define_results(names, op)

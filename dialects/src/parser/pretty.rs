@@ -186,7 +186,7 @@ impl Parser<'_> {
     fn starts_with(&self, element: &Element, declaration: &OpDeclaration) -> bool {
         match element {
             Element::Literal(text) => self.at_literal(text),
-            Element::Operand(_) => self.at(TokenKind::Percent),
+            Element::Operand(_) => self.at_operand(),
             Element::Region(_) => self.at(TokenKind::LeftBrace),
             Element::Attribute(index) => (declaration.attributes[*index].constraint.starts)(self),
             _ => true,
@@ -207,7 +207,7 @@ impl Parser<'_> {
 
     fn parse_operand_part(&mut self, index: usize, op: &mut OpSyntax) -> ParseResult<()> {
         let arity = op.declaration.operands[index].arity;
-        if arity != Arity::One && !self.at(TokenKind::Percent) {
+        if arity != Arity::One && !self.at_operand() {
             return Ok(());
         }
         loop {
@@ -411,8 +411,8 @@ impl Parser<'_> {
     /// # Errors
     /// The literal does not fit 64 bits.
     pub fn integer_attribute(&mut self, literal: super::IntegerLiteral) -> ParseResult<Attribute> {
-        if i64::try_from(literal.value).is_err() {
-            let message = format!("{} does not fit 64 bits", literal.value);
+        if literal.beyond || i64::try_from(literal.value).is_err() {
+            let message = format!("{literal} does not fit 64 bits");
             return self.error(ParseCode::BadNumber, self.span(), message);
         }
         Ok(Attribute::new(AttributeKind::Integer(crate::ir::IntegerValue {

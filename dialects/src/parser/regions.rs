@@ -92,7 +92,8 @@ impl Parser<'_> {
             return self.error(ParseCode::TooDeep, open, message);
         }
         self.expect(TokenKind::LeftBrace, "`{`")?;
-        let comment = self.take_line_comment();
+        let mut comments = std::mem::take(&mut self.pending_trailing);
+        comments.extend(self.take_line_comment());
         self.region_depth += 1;
         let outer_block = self.current_block.take();
         self.push_scope(isolated);
@@ -102,7 +103,7 @@ impl Parser<'_> {
         self.pop_scope();
         self.current_block = outer_block;
         self.region_depth -= 1;
-        self.pending_trailing = comment;
+        self.pending_trailing = comments;
         result
     }
 

@@ -42,10 +42,7 @@ impl Parser<'_> {
             self.cursor.take_comment();
         }
         if let Some(text) = self.take_line_comment() {
-            match trivia.trailing {
-                None => trivia.trailing = Some(text),
-                Some(_) => trivia.leading.push(TriviaLine::Comment(text)),
-            }
+            trivia.add_trailing(text);
         }
     }
 

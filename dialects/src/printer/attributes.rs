@@ -202,7 +202,15 @@ impl Printer<'_> {
 
     /// An integer without its type, in its base.
     pub fn integer_digits(&mut self, integer: &IntegerValue) {
-        let IntegerValue { value, hexadecimal, .. } = integer;
+        let IntegerValue { value, ty, hexadecimal } = integer;
+        let bits = ty.as_integer().filter(|(_, signedness)| *signedness == Signedness::Unsigned);
+        if bits.is_some() && *value < 0 {
+            // 128 bits without sign.
+            return match *hexadecimal && !self.options.generic {
+                true => self.display(format_args!("0x{value:x}")),
+                false => self.number(*value as u128),
+            };
+        }
         match (*hexadecimal && !self.options.generic, *value < 0) {
             (false, _) => self.number(*value),
             (true, false) => self.display(format_args!("0x{value:x}")),
@@ -210,8 +218,25 @@ impl Printer<'_> {
         }
     }
 
+    /// An integer of type `i64` as syntax has it that takes no alias.
+    pub fn plain_integer(&mut self, attribute: &Attribute) {
+        match attribute.kind() {
+            AttributeKind::Integer(integer) => self.integer_digits(integer),
+            _ => self.attribute(attribute),
+        }
+    }
+
+    /// In generic form as MLIR prints it: a signless integer as if it had a sign, one of a single bit as a truth value.
     fn integer(&mut self, integer: &IntegerValue) {
-        self.integer_digits(integer);
+        match integer.ty.as_integer() {
+            Some((1, Signedness::Signless)) if self.options.generic => {
+                return self.display(integer.value != 0);
+            }
+            Some((width @ 2..=127, Signedness::Signless)) if self.options.generic => {
+                self.number(integer.value << (128 - width) >> (128 - width));
+            }
+            _ => self.integer_digits(integer),
+        }
         if integer.ty.as_integer() != Some((64, Signedness::Signless)) {
             self.text(" : ");
             self.ty(&integer.ty);

@@ -54,7 +54,7 @@ impl Printer<'_> {
         let Some(origin) = origin else { return Some(base) };
         let metadata = Some(Attribute::dialect(OriginAttribute(origin.clone())));
         let locations = match base.kind() {
-            LocationKind::Fused { metadata: None, locations } => locations.clone(),
+            LocationKind::Fused { metadata: None, locations } if locations.len() != 1 => locations.clone(),
             _ => vec![base],
         };
         Some(Location::new(LocationKind::Fused { metadata, locations }))

@@ -3,7 +3,7 @@
 use super::labels::{Label, result_groups};
 use super::{Printer, is_bare_word};
 use crate::declaration::format::Element;
-use crate::declaration::{Arity, OpDeclaration, is_well_formed, operand_segments, segments};
+use crate::declaration::{Arity, OpDeclaration, is_sayable, is_well_formed, operand_segments, segments};
 use crate::ir::{AliasValue, Attribute, BlockId, Module, OpId, RegionId, Trivia, TriviaLine, ValueId};
 
 impl<'m> Printer<'m> {
@@ -90,7 +90,11 @@ impl<'m> Printer<'m> {
         self.start_line();
         self.print_results(op);
         let declaration = module.declaration(op).filter(|declaration| {
-            !self.options.generic && !declaration.format.is_empty() && is_well_formed(module, op)
+            !self.options.generic
+                && !declaration.format.is_empty()
+                && is_well_formed(module, op)
+                && is_sayable(module, op, declaration)
+                && says_attributes(module, op, declaration)
         });
         match declaration {
             Some(declaration) => self.print_pretty(op, declaration),
@@ -441,6 +445,28 @@ fn result_values<'m>(
     let ranges = segments(declaration.results, module.results(op).len(), None);
     let range = ranges.and_then(|ranges| ranges.get(index).cloned());
     range.and_then(|range| module.results(op).get(range)).unwrap_or(&[])
+}
+
+/// Whether the format writes just those of its attributes that the op has: an optional group is written or not by its anchor alone.
+fn says_attributes(module: &Module, op: OpId, declaration: &OpDeclaration) -> bool {
+    let (mut written, mut left_out) = (Vec::new(), Vec::new());
+    let mut stack: Vec<(&Element, bool)> =
+        (declaration.compiled)().elements.iter().map(|element| (element, true)).collect();
+    while let Some((element, is_written)) = stack.pop() {
+        match element {
+            Element::Attribute(index) if is_written => written.push(*index),
+            Element::Attribute(index) => left_out.push(*index),
+            Element::Group { then, otherwise, anchor } => {
+                let present =
+                    then.get(*anchor).is_some_and(|anchor| is_present(module, op, declaration, anchor));
+                stack.extend(then.iter().map(|element| (element, is_written && present)));
+                stack.extend(otherwise.iter().map(|element| (element, is_written && !present)));
+            }
+            _ => {}
+        }
+    }
+    let has = |index: &usize| module.attribute(op, declaration.attributes[*index].name).is_some();
+    written.iter().all(has) && left_out.iter().all(|index| written.contains(index) || !has(index))
 }
 
 fn is_present(module: &Module, op: OpId, declaration: &OpDeclaration, anchor: &Element) -> bool {
