@@ -165,6 +165,12 @@ impl Diagnostics {
         self.errors > 0
     }
 
+    /// Whether further findings are only counted.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= MAX_DIAGNOSTICS
+    }
+
     /// Number of errors, those past the cap included.
     #[must_use]
     pub fn error_count(&self) -> usize {

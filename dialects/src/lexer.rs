@@ -1,7 +1,8 @@
 //! Tokens of the language, for all dialects.
 //!
 //! Values of numbers and strings, and context (`4x8xf16`), are the parser's business. The lexer never fails: what
-//! is no token becomes [`TokenKind::Error`]. Comments leave the token stream and are kept in order beside it.
+//! is no token becomes [`TokenKind::Error`]. It reads as it is asked and can start anywhere, so a text is never held as tokens; no
+//! token and no comment has a line break in it.
 
 use logos::Logos;
 
@@ -131,41 +132,38 @@ pub struct Token {
     pub end: u32,
 }
 
-/// A comment and the token it stands before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Comment {
-    /// Index of the next token.
-    pub before: u32,
-    /// First byte, at `//`.
-    pub start: u32,
-    /// First byte past it.
-    pub end: u32,
-}
-
-/// The tokens of a text, with [`TokenKind::End`] last, and its comments.
+/// The tokens of a text, one at a time; [`TokenKind::End`] forever after the last.
 #[derive(Debug, Clone)]
-pub struct Tokens {
-    /// Tokens without comments.
-    pub tokens: Vec<Token>,
-    /// Comments in order.
-    pub comments: Vec<Comment>,
+pub struct Lexer<'s> {
+    text: &'s str,
+    inner: logos::Lexer<'s, TokenKind>,
+    base: u32,
 }
 
-/// The tokens of `text`, which is shorter than 4 GiB.
-#[must_use]
-pub fn lex(text: &str) -> Tokens {
-    let mut tokens = Vec::with_capacity(text.len() / 4);
-    let mut comments = Vec::new();
-    for (kind, span) in TokenKind::lexer(text).spanned() {
-        let (start, end) = (span.start as u32, span.end as u32);
-        match kind.unwrap_or(TokenKind::Error) {
-            TokenKind::Comment => comments.push(Comment { before: tokens.len() as u32, start, end }),
-            kind => tokens.push(Token { kind, start, end }),
-        }
+impl<'s> Lexer<'s> {
+    /// The tokens of `text`, which is shorter than 4 GiB.
+    #[must_use]
+    pub fn new(text: &'s str) -> Self {
+        Self { text, inner: TokenKind::lexer(text), base: 0 }
     }
-    let end = text.len() as u32;
-    tokens.push(Token { kind: TokenKind::End, start: end, end });
-    Tokens { tokens, comments }
+
+    /// Goes on at byte `offset`.
+    pub fn seek(&mut self, offset: u32) {
+        self.base = offset;
+        self.inner = TokenKind::lexer(self.text.get(offset as usize..).unwrap_or(""));
+    }
+
+    /// The next token, comments included.
+    #[inline]
+    pub fn next_token(&mut self) -> Token {
+        let Some(kind) = self.inner.next() else {
+            let end = self.text.len() as u32;
+            return Token { kind: TokenKind::End, start: end, end };
+        };
+        let span = self.inner.span();
+        let (start, end) = (self.base + span.start as u32, self.base + span.end as u32);
+        Token { kind: kind.unwrap_or(TokenKind::Error), start, end }
+    }
 }
 
 #[cfg(test)]
@@ -173,8 +171,15 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
-        let list = lex(text).tokens;
-        list.iter().map(|token| (token.kind, &text[token.start as usize..token.end as usize])).collect()
+        let mut lexer = Lexer::new(text);
+        let mut list = Vec::new();
+        loop {
+            let token = lexer.next_token();
+            list.push((token.kind, &text[token.start as usize..token.end as usize]));
+            if token.kind == TokenKind::End {
+                return list;
+            }
+        }
     }
 
     #[test]
@@ -207,10 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn comments_stand_beside_the_tokens() {
-        let lexed = lex("a // one\n// two\nb");
-        assert_eq!(lexed.tokens.len(), 3);
-        assert_eq!(lexed.comments.iter().map(|comment| comment.before).collect::<Vec<_>>(), [1, 1]);
+    fn the_lexer_starts_anywhere() {
+        let text = "4x8xf16 // shape";
+        let mut lexer = Lexer::new(text);
+        lexer.seek(4);
+        assert_eq!(lexer.next_token(), Token { kind: TokenKind::Word, start: 4, end: 7 });
+        assert_eq!(lexer.next_token().kind, TokenKind::Comment);
+        assert_eq!(lexer.next_token().kind, TokenKind::End);
     }
 
     #[test]

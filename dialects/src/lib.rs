@@ -18,6 +18,7 @@ pub mod mapped;
 pub mod npy;
 pub mod parser;
 pub mod printer;
+pub mod random;
 pub mod registry;
 pub mod source;
 pub mod spelling;

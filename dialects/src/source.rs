@@ -3,7 +3,7 @@
 //! A span is a file and a half-open byte range; it may be empty and is always clamped to the text and to
 //! character boundaries before it is shown.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A source text of a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,14 +49,37 @@ impl Span {
     }
 }
 
+/// A text that is shared and never copied, however long.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceText(Arc<String>);
+
+impl std::ops::Deref for SourceText {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for SourceText {
+    fn from(text: String) -> Self {
+        Self(Arc::new(text))
+    }
+}
+
+impl From<&str> for SourceText {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
 /// A source text with its name and the start of each line.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path or pseudo name such as `<stdin>`.
     pub name: Arc<str>,
     /// The text.
-    pub text: Arc<str>,
-    line_starts: Vec<u32>,
+    pub text: SourceText,
+    line_starts: OnceLock<Vec<u32>>,
 }
 
 /// A place for people: line and column count from 1, columns are bytes.
@@ -69,17 +92,23 @@ pub struct LineColumn {
 }
 
 impl SourceFile {
-    fn new(name: &str, text: &str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect();
-        Self { name: name.into(), text: text.into(), line_starts }
+    fn new(name: &str, text: SourceText) -> Self {
+        Self { name: name.into(), text, line_starts: OnceLock::new() }
+    }
+
+    /// First byte of each line, found when a place is asked for the first time.
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            std::iter::once(0).chain(breaks.map(|at| at as u32 + 1)).collect()
+        })
     }
 
     /// Line and column of byte `offset`.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> LineColumn {
-        let line = self.line_starts.partition_point(|&start| start <= offset).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let line = self.line_starts().partition_point(|&start| start <= offset).max(1);
+        let start = self.line_starts().get(line - 1).copied().unwrap_or(0);
         LineColumn { line: line as u32, column: offset - start + 1 }
     }
 
@@ -87,8 +116,8 @@ impl SourceFile {
     #[must_use]
     pub fn line_text(&self, line: u32) -> &str {
         let index = line.saturating_sub(1) as usize;
-        let Some(&start) = self.line_starts.get(index) else { return "" };
-        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&next| next as usize);
+        let Some(&start) = self.line_starts().get(index) else { return "" };
+        let end = self.line_starts().get(index + 1).map_or(self.text.len(), |&next| next as usize);
         self.text.get(start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 
@@ -115,8 +144,8 @@ pub struct SourceMap {
 
 impl SourceMap {
     /// Adds a text.
-    pub fn add(&mut self, name: &str, text: &str) -> FileId {
-        self.files.push(Arc::new(SourceFile::new(name, text)));
+    pub fn add(&mut self, name: &str, text: impl Into<SourceText>) -> FileId {
+        self.files.push(Arc::new(SourceFile::new(name, text.into())));
         FileId(self.files.len() as u32 - 1)
     }
 

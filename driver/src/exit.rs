@@ -7,8 +7,8 @@ use ipu_device::Coded;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::source::{SourceMap, Span};
 
-/// The exit codes of `ipu` and `ipu-opt`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The exit codes of `ipu` and `ipu-opt`, from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// All well.
     Ok = 0,

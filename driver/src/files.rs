@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
+use ipu_dialects::ir::Module;
+use ipu_dialects::printer::{PrintOptions, print_to};
 use ipu_dialects::source::{SourceMap, Span};
 
 use crate::exit::{DriverCode, Exit, Failure};
@@ -67,16 +69,28 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 /// # Errors
 /// The folder is missing or not writable.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_whole_with(path, |out| out.write_all(bytes))
+}
+
+/// [`write_whole`] of what `write` writes.
+///
+/// # Errors
+/// The folder is missing or not writable, or `write` fails.
+pub fn write_whole_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot write `{}`: {error}", path.display());
         Failure::new(Exit::Input, DriverCode::Unwritable, message)
     };
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return fs::write(path, bytes).map_err(failed);
+        let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+        return write(&mut file).map_err(failed);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    write(&mut file).map_err(failed)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -84,6 +98,35 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     }
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Writes a module as text to `path`, or to standard output if there is none, line by line as it is printed.
+///
+/// # Errors
+/// The text cannot be written; a reader of standard output that has gone away is no error.
+pub fn write_module(path: Option<&Path>, module: &Module, options: PrintOptions) -> Result<(), Failure> {
+    let print = |out: &mut dyn Write| {
+        let mut writer = TextWriter { out, result: Ok(()) };
+        let printed = print_to(module, options, &mut writer);
+        writer.result.and(printed.map_err(std::io::Error::other))
+    };
+    match path {
+        Some(path) => write_whole_with(path, print),
+        None => standard_output(|out| print(out)),
+    }
+}
+
+/// Text into bytes, keeping the error that [`std::fmt`] loses.
+struct TextWriter<'o> {
+    out: &'o mut dyn Write,
+    result: std::io::Result<()>,
+}
+
+impl std::fmt::Write for TextWriter<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.result = self.out.write_all(text.as_bytes());
+        if self.result.is_ok() { Ok(()) } else { Err(std::fmt::Error) }
+    }
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
@@ -96,7 +139,7 @@ fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Failure {
     let bytes = error.as_bytes();
     let bad = bytes.get(at).copied().unwrap_or_default();
     let mut sources = SourceMap::default();
-    let file = sources.add(name, &String::from_utf8_lossy(bytes));
+    let file = sources.add(name, String::from_utf8_lossy(bytes).as_ref());
     let at = u32::try_from(at).unwrap_or(u32::MAX);
     let span = Span::new(file, at, at.saturating_add(3));
     let mut diagnostics = Diagnostics::new();
@@ -112,8 +155,12 @@ fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Failure {
 /// # Errors
 /// Any other failure to write.
 pub fn write_standard_output(bytes: &[u8]) -> Result<(), Failure> {
+    standard_output(|out| out.write_all(bytes))
+}
+
+fn standard_output(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let message = format!("cannot write to standard output: {error}");
             Err(Failure::new(Exit::Input, DriverCode::Unwritable, message))

@@ -1,11 +1,13 @@
 //! The programs `ipu-opt` and `ipu`: one file a subcommand. Only this crate reads files, draws diagnostics and exits.
 
 pub mod bisect;
+pub mod chunks;
 pub mod commands;
 pub mod compile;
 pub mod diff;
 pub mod execute;
 pub mod exit;
+pub mod expectations;
 pub mod explain;
 pub mod figures;
 pub mod files;

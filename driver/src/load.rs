@@ -1,9 +1,12 @@
 //! From a path to a parsed and verified module.
 
+use std::ops::Range;
+
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
-use ipu_dialects::parser::{ParseOptions, parse_module};
+use ipu_dialects::parser::{ParseOptions, parse_module, parse_part};
 use ipu_dialects::registry::Registry;
+use ipu_dialects::source::{FileId, SourceMap, SourceText};
 use ipu_dialects::verifier::{VerifyOptions, verify};
 
 use crate::exit::{Exit, Failure};
@@ -28,31 +31,61 @@ pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), F
     if options.rerun {
         text = without_first_lines(&text);
     }
-    load_text(&name, &text, options)
+    load_text(&name, text, options)
 }
 
 /// Parses and verifies a text that is called `name` in messages.
 ///
 /// # Errors
 /// The text does not parse, or breaks a rule of its dialects.
-pub fn load_text(name: &str, text: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
-    let LoadOptions { allow_unregistered, .. } = options;
-    let parse_options = ParseOptions { registry: Registry::standard(), allow_unregistered };
-    let (module, mut diagnostics) =
-        tracing::debug_span!("parse", name).in_scope(|| parse_module(name, text, parse_options));
-    if diagnostics.has_errors() {
-        return Err(Failure::of(Exit::Input, diagnostics, &module.sources));
+pub fn load_text(
+    name: &str,
+    text: impl Into<SourceText>,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
+    let parse = || parse_module(name, text, options.parse_options());
+    let (module, findings) = tracing::debug_span!("parse", name).in_scope(parse);
+    verified(module, findings, options)
+}
+
+/// Parses and verifies the bytes `part` of text `file` as a module of its own, with places of the whole text.
+///
+/// # Errors
+/// The part does not parse, or breaks a rule of its dialects.
+pub fn load_part(
+    sources: &SourceMap,
+    file: FileId,
+    part: Range<usize>,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
+    let (module, findings) = parse_part(sources.clone(), file, part, options.parse_options());
+    verified(module, findings, options)
+}
+
+impl LoadOptions {
+    fn parse_options(self) -> ParseOptions<'static> {
+        ParseOptions { registry: Registry::standard(), allow_unregistered: self.allow_unregistered }
     }
-    let verified = tracing::debug_span!("verify", name)
-        .in_scope(|| verify(&module, VerifyOptions { allow_unregistered }));
-    match verified {
+}
+
+fn verified(
+    module: Module,
+    mut findings: Diagnostics,
+    options: LoadOptions,
+) -> Result<(Module, Diagnostics), Failure> {
+    if findings.has_errors() {
+        return Err(Failure::of(Exit::Input, findings, &module.sources));
+    }
+    let options = VerifyOptions { allow_unregistered: options.allow_unregistered };
+    let result = tracing::debug_span!("verify").in_scope(|| verify(&module, options));
+    match result {
         Ok((_, warnings)) => {
-            diagnostics.append(warnings);
-            Ok((module, diagnostics))
+            findings.append(warnings);
+            Ok((module, findings))
         }
-        Err(findings) => {
-            diagnostics.append(findings);
-            Err(Failure::of(Exit::Input, diagnostics, &module.sources))
+        Err(errors) => {
+            findings.append(errors);
+            Err(Failure::of(Exit::Input, findings, &module.sources))
         }
     }
 }

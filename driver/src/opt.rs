@@ -1,6 +1,6 @@
 //! `ipu-opt`: read a text, run passes in command-line order, print the result.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
@@ -15,9 +15,10 @@ use ipu_passes::manager::{
     RunFailure, Silent, registry,
 };
 
+use crate::chunks::{ChunkOptions, Chunks, run_chunks};
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
-use crate::files::write_whole;
+use crate::files::{write_module, write_whole};
 use crate::instrumentation::printed;
 use crate::listings::{ListFormat, list_dialects, list_passes};
 use crate::load::{LoadOptions, load};
@@ -98,6 +99,11 @@ pub fn command() -> Command {
         .arg(flag("print-locations", "Print locations in generic form"))
         .arg(flag("no-locations", "Hide locations and origins"))
         .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
+        .arg(flag("split-input-file", "Take what stands between lines `// -----` as files of their own"))
+        .arg(flag(
+            "verify-diagnostics",
+            "Hold findings to comments `// expected-error@+1 {{text}}`; print no IR",
+        ))
         .arg(flag("foreign", "Let --lift-package take a package of another compiler"))
         .arg(
             value("dump-dir", "FOLDER", "Write the IR after each pass to numbered files")
@@ -161,42 +167,109 @@ fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
         allow_unregistered: matches.get_flag("allow-unregistered-dialect"),
         rerun: matches.get_flag("rerun"),
     };
-    let mut artifacts = Artifacts::default();
+    let chunks = ChunkOptions {
+        split: matches.get_flag("split-input-file"),
+        verify_diagnostics: matches.get_flag("verify-diagnostics"),
+        load: options,
+    };
     let lifts = pipeline.entries.first().is_some_and(|entry| entry.name == lift_package::INFO.name);
+    let passes = PassOptions::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
+    let passes = Passes { matches, options: passes, pipeline, resolved, load: options, format };
+    if chunks.split || chunks.verify_diagnostics {
+        if lifts {
+            let message = "`--lift-package` takes a package, which has neither chunks nor comments";
+            return Err(Failure::new(Exit::Input, DriverCode::Usage, message));
+        }
+        return passes.run_in_chunks(input, chunks);
+    }
+    let mut artifacts = Artifacts::default();
     let (mut module, mut findings) = if lifts {
         artifacts.package = Some(read_package(input, matches.get_flag("foreign"))?);
         (Module::new(), Diagnostics::new())
     } else {
         load(input, options)?
     };
-    let passes = PassOptions::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
-    let flags = flags(matches, &pipeline, &passes);
-    let mut reproducer = Reproducer::new("ipu-opt", flags, &module, options);
-    passes.write_reproducer(&mut reproducer)?;
-    if !pipeline.entries.is_empty() && print_options(matches).locations {
-        module.make_locations_explicit();
-    }
-    let run = PipelineRun {
-        options: &passes,
-        manager: manager_options(matches),
-        pipeline: &pipeline,
-        resolved: &resolved,
-        print: print_options(matches),
-        dump_dir: matches.get_one::<PathBuf>("dump-dir").map(PathBuf::as_path),
-        format,
-    };
-    match run.run(&mut module, artifacts, &mut Silent, &mut reproducer) {
-        Ok(run) => {
-            findings.append(run.diagnostics);
-            artifacts = run.artifacts;
-        }
-        Err(failure) => return Err(failure.after(findings)),
-    }
+    let artifacts = passes.transform(&mut module, &mut findings, artifacts, None)?;
     emit(&findings, &module.sources, format);
     if let Some(package) = &artifacts.package {
         return write_package(matches, package);
     }
-    write_output(matches, &printed(&module, print_options(matches)))
+    let path = matches.get_one::<String>("output").filter(|path| *path != "-").map(Path::new);
+    let written = write_module(path, &module, print_options(matches));
+    // The process ends: freeing a million ops one by one would only take time.
+    std::mem::forget(module);
+    written
+}
+
+/// The passes asked for, and how they run.
+struct Passes<'m> {
+    matches: &'m ArgMatches,
+    options: PassOptions,
+    pipeline: Pipeline,
+    resolved: ResolvedPipeline,
+    load: LoadOptions,
+    format: DiagnosticFormat,
+}
+
+impl Passes<'_> {
+    /// Runs the passes on a module, the whole file or chunk number `chunk` of it; `findings` are those before and after.
+    fn transform(
+        &self,
+        module: &mut Module,
+        findings: &mut Diagnostics,
+        artifacts: Artifacts,
+        chunk: Option<usize>,
+    ) -> Result<Artifacts, Failure> {
+        let Self { matches, options, pipeline, .. } = self;
+        let mut reproducer = Reproducer::new("ipu-opt", flags(matches, pipeline, options), module, self.load);
+        options.write_reproducer(&mut reproducer)?;
+        if !pipeline.entries.is_empty() && print_options(matches).locations {
+            module.make_locations_explicit();
+        }
+        let folder = matches.get_one::<PathBuf>("dump-dir").cloned();
+        let folder =
+            folder.map(|folder| chunk.map_or(folder.clone(), |chunk| folder.join(chunk.to_string())));
+        let run = PipelineRun {
+            options,
+            manager: manager_options(matches),
+            pipeline,
+            resolved: &self.resolved,
+            print: print_options(matches),
+            dump_dir: folder.as_deref(),
+            format: self.format,
+        };
+        match run.run(module, artifacts, &mut Silent, &mut reproducer) {
+            Ok(run) => {
+                findings.append(run.diagnostics);
+                Ok(run.artifacts)
+            }
+            Err(failure) => Err(failure.after(std::mem::take(findings))),
+        }
+    }
+
+    /// `--split-input-file` and `--verify-diagnostics`.
+    fn run_in_chunks(&self, input: &str, options: ChunkOptions) -> Result<(), Failure> {
+        let matches = self.matches;
+        let mut one = |mut module: Module, mut findings: Diagnostics, chunk: usize| {
+            let chunk = options.split.then_some(chunk);
+            let artifacts = self.transform(&mut module, &mut findings, Artifacts::default(), chunk)?;
+            if artifacts.package.is_some() && !options.verify_diagnostics {
+                let message = "a package has no place between chunks; leave `--split-input-file` or `--build-package` out";
+                findings.push(Diagnostic::error(DriverCode::Usage, Span::NONE, message));
+                return Err(Failure::of(Exit::Input, findings, &module.sources));
+            }
+            Ok((findings, printed(&module, print_options(matches))))
+        };
+        let Chunks { exit, diagnostics, sources, output } = run_chunks(input, options, &mut one)?;
+        if !options.verify_diagnostics {
+            write_output(matches, &output)?;
+        }
+        if exit != Exit::Ok {
+            return Err(Failure::of(exit, diagnostics, &sources));
+        }
+        emit(&diagnostics, &sources, self.format);
+        Ok(())
+    }
 }
 
 pub(crate) fn exit_of(failure: RunFailure) -> Exit {

@@ -12,6 +12,7 @@ use ipu_dialects::ir::Module;
 use ipu_dialects::parser::{ParseOptions, parse_module};
 use ipu_dialects::printer::{PrintOptions, print_with};
 use ipu_dialects::registry::Registry;
+use ipu_dialects::source::SourceText;
 use regex::Regex;
 
 use crate::exit::{DriverCode, Exit, Failure};
@@ -29,7 +30,7 @@ pub struct Reproducer {
     program: &'static str,
     flags: Vec<String>,
     /// Name and text of the input; nothing if it is no text.
-    input: Option<(Arc<str>, Arc<str>)>,
+    input: Option<(Arc<str>, SourceText)>,
     allow_unregistered: bool,
     /// Where it was written already.
     written: Option<PathBuf>,
@@ -104,7 +105,7 @@ impl Reproducer {
         let print = || {
             let options =
                 ParseOptions { registry: Registry::standard(), allow_unregistered: self.allow_unregistered };
-            let (mut module, findings) = parse_module(name, text, options);
+            let (mut module, findings) = parse_module(name, text.clone(), options);
             module.make_locations_explicit();
             let print = PrintOptions { generic: false, locations: true };
             (!findings.has_errors()).then(|| print_with(&module, print))

@@ -66,7 +66,7 @@ fn worst(found: &TensorData, exact: &[f64], allowed: impl Fn(usize) -> f64) -> f
 #[test]
 fn graphs_are_the_exact_sums_rounded_once() {
     for case in cases() {
-        let (module, _) = load_text("case.ir", &text(&case, "f32"), LoadOptions::default()).unwrap();
+        let (module, _) = load_text("case.ir", text(&case, "f32"), LoadOptions::default()).unwrap();
         let read = read_case(&module).unwrap();
         let found = evaluate(&module, read.entry, &read.inputs(), Precision::Reference).unwrap();
         let exact = numbers(&case["c_f64_hex_rows"]);
@@ -87,7 +87,7 @@ fn compiled_products_keep_the_bounds_at_every_stage() {
     for case in cases().iter().filter(|case| case["type"] == "f16") {
         for (accumulate, bound, rounding) in bounds {
             let text = text(case, accumulate);
-            let (module, _) = load_text("case.ir", &text, LoadOptions::default()).unwrap();
+            let (module, _) = load_text("case.ir", text.as_str(), LoadOptions::default()).unwrap();
             let pipeline = registry::default_pipeline(&module, State::Code);
             let stages = Stages::run(module, &pipeline, &ManagerOptions::default()).unwrap();
             let exact = numbers(&case["c_f64_hex_rows"]);

@@ -1,10 +1,10 @@
 //! Checks of an op against its declaration, and the segments that accessors read.
 
-use super::format::SEGMENT_SIZES;
-use super::{Arity, OpDeclaration, PartDeclaration, PartSpec};
+use super::format::{Element, SEGMENT_SIZES};
+use super::{Arity, OpDeclaration, PartDeclaration, PartSpec, Trait};
 use crate::codes::VerifyCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::ir::{Module, Name, OpId, RegionId, ValueId};
+use crate::ir::{Attribute, Module, Name, OpId, RegionId, Type, ValueId};
 
 /// Splits `count` values into the parts of `parts`; `sizes` decides where more than one part varies.
 pub(crate) fn segments(
@@ -122,6 +122,61 @@ fn check_parts(module: &Module, op: OpId, diagnostics: &mut Diagnostics) -> bool
 /// Whether accessors are total on `op`, without reports.
 pub(crate) fn is_well_formed(module: &Module, op: OpId) -> bool {
     check_parts(module, op, &mut Diagnostics::new())
+}
+
+/// Whether the pretty form says all there is to a well-formed op: the types of results that it does not write must be those that the
+/// parser finds for them, and a signature must be that of the body. The generic form says any op.
+pub(crate) fn is_sayable(module: &Module, op: OpId, declaration: &'static OpDeclaration) -> bool {
+    let format = (declaration.compiled)();
+    let signed = format.any(&|element| matches!(element, Element::FunctionSignature));
+    (!signed || signature_is_of_body(module, op)) && result_types_follow(module, op, declaration)
+}
+
+fn result_types_follow(module: &Module, op: OpId, declaration: &'static OpDeclaration) -> bool {
+    let format = (declaration.compiled)();
+    let is_written = |index: usize| {
+        format.any(&|element| match element {
+            Element::ResultType(found) => *found == index,
+            Element::FunctionalType => true,
+            _ => false,
+        })
+    };
+    let known =
+        |(index, part): (usize, &PartDeclaration)| part.constraint.only.is_some() || is_written(index);
+    if declaration.results.iter().enumerate().all(known) {
+        return true;
+    }
+    let operands: Vec<Type> =
+        module.operands(op).iter().map(|&value| module.value_type(value).clone()).collect();
+    let results = module.results(op).iter().map(|&value| module.value_type(value));
+    if let Some(types) = declaration.infer.and_then(|infer| infer(&operands, module.attributes(op))) {
+        return results.eq(&types);
+    }
+    let first = operands.first().filter(|_| declaration.has_trait(Trait::SameType));
+    first.is_some_and(|first| {
+        results.len() == declaration.results.len() && results.into_iter().all(|ty| ty == first)
+    })
+}
+
+/// Whether the inputs of `function_type` are the arguments of the body, and the dictionaries beside them are as many and not all empty.
+fn signature_is_of_body(module: &Module, op: OpId) -> bool {
+    let ty = module.attribute(op, "function_type").and_then(Attribute::as_type);
+    let Some(function) = ty.and_then(|ty| ty.as_function()) else { return false };
+    let arguments = module.entry_block(op, 0).map_or(&[][..], |block| module.arguments(block));
+    let is_named = module.attribute(op, "sym_name").is_some_and(|name| name.as_str().is_some());
+    let dictionaries = |name: &str, count: usize| match module.attribute(op, name) {
+        None => true,
+        Some(list) => list.as_array().is_some_and(|list| {
+            let entries = |entry: &Attribute| entry.as_dictionary().map(<[_]>::len);
+            list.len() == count
+                && list.iter().all(|entry| entries(entry).is_some())
+                && list.iter().any(|entry| entries(entry) != Some(0))
+        }),
+    };
+    is_named
+        && arguments.iter().map(|&argument| module.value_type(argument)).eq(&function.inputs)
+        && dictionaries("arg_attrs", function.inputs.len())
+        && dictionaries("res_attrs", function.results.len())
 }
 
 struct Checker<'a> {

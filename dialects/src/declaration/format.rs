@@ -61,6 +61,20 @@ pub const SIGNATURE_ATTRIBUTES: [&str; 4] = ["sym_name", "function_type", "arg_a
 pub const SEGMENT_SIZES: &str = "operandSegmentSizes";
 
 impl Format {
+    /// Whether an element, in a group or not, is one that `wanted` accepts.
+    pub(crate) fn any(&self, wanted: &dyn Fn(&Element) -> bool) -> bool {
+        let mut stack: Vec<&Element> = self.elements.iter().collect();
+        while let Some(element) = stack.pop() {
+            if wanted(element) {
+                return true;
+            }
+            if let Element::Group { then, otherwise, .. } = element {
+                stack.extend(then.iter().chain(otherwise));
+            }
+        }
+        false
+    }
+
     /// The compiled format of `declaration`.
     #[must_use]
     pub fn compile(declaration: &'static OpDeclaration) -> Self {

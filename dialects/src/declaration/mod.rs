@@ -84,7 +84,7 @@ mod macros;
 mod rules;
 
 pub use check::{check_op, operand_access, region_access, result_access};
-pub(crate) use check::{is_well_formed, operand_segments, segments};
+pub(crate) use check::{is_sayable, is_well_formed, operand_segments, segments};
 pub use docs::{dialect_markdown, hover};
 pub use rules::{
     AnyAttribute, AnyRegion, AnyType, AttributeRule, AttributeSpec, Dictionary, Flag, Integer, Integers,
@@ -166,6 +166,8 @@ pub struct AttributeConstraint {
     pub parse: fn(&mut Parser<'_>) -> ParseResult<Attribute>,
     /// Prints the notation.
     pub print: fn(&mut Printer<'_>, &Attribute),
+    /// The strings that obey, where they can be listed.
+    pub words: &'static [&'static str],
 }
 
 /// An attribute of a declaration.

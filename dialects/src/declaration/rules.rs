@@ -142,6 +142,8 @@ pub trait AttributeRule: 'static {
     type Access<'m>;
     /// What it must be, as in "an integer".
     const DESCRIPTION: &'static str;
+    /// The strings that obey, where they can be listed.
+    const WORDS: &'static [&'static str] = &[];
     /// The accessor's value; `None` if the attribute does not obey.
     fn value(attribute: &Attribute) -> Option<Self::Access<'_>>;
     /// Whether the notation may start here; matters only at the start of optional groups.
@@ -180,6 +182,7 @@ const fn rule<T: AttributeRule>() -> AttributeConstraint {
         starts: T::starts,
         parse: T::parse,
         print: T::print,
+        words: T::WORDS,
     }
 }
 
@@ -221,6 +224,7 @@ impl AttributeSpec for Flag {
         starts: |_| false,
         parse: |_| Ok(Attribute::unit()),
         print: |_, _| {},
+        words: &[],
     };
     fn access(attribute: Option<&Attribute>, _: &'static str) -> bool {
         attribute.is_some()
@@ -254,10 +258,13 @@ attribute_rule! {
 }
 attribute_rule! {
     /// An integer of 64 bits, written without type.
-    Integer, i64, "an integer", |attribute| attribute.as_i64(),
+    Integer, i64, "an integer of 64 bits", |attribute| attribute.as_plain_i64(),
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
         let literal = parser.parse_integer_literal()?;
         parser.integer_attribute(literal)
+    }
+    fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
+        printer.plain_integer(attribute);
     }
 }
 attribute_rule! {
@@ -274,6 +281,12 @@ attribute_rule! {
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
         parser.parse_type().map(Attribute::ty)
     }
+    fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
+        match attribute.as_type() {
+            Some(ty) => printer.ty(ty),
+            None => printer.attribute(attribute),
+        }
+    }
 }
 attribute_rule! {
     /// A symbol reference, `@a::@b`.
@@ -284,6 +297,12 @@ attribute_rule! {
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
         Ok(Attribute::new(AttributeKind::Symbol(parser.parse_symbol_ref()?)))
     }
+    fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
+        match attribute.as_symbol() {
+            Some(path) => printer.symbol_ref(path),
+            None => printer.attribute(attribute),
+        }
+    }
 }
 attribute_rule! {
     /// The name that a symbol op defines, written `@name`.
@@ -292,7 +311,7 @@ attribute_rule! {
         parser.at(TokenKind::At) || parser.at(TokenKind::AtString)
     }
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
-        parser.parse_symbol_name().map(Attribute::string)
+        parser.parse_symbol_name().map(|name| Attribute::string(name.as_bytes()))
     }
     fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
         printer.symbol_name(attribute.as_str().unwrap_or(""));
@@ -300,7 +319,7 @@ attribute_rule! {
 }
 attribute_rule! {
     /// Integers, written `[1, 2]`, held as `array<i64: 1, 2>`.
-    Integers, &'m [i64], "an array of integers", |attribute| attribute.as_i64_array(),
+    Integers, &'m [i64], "an array of integers", |attribute| attribute.as_plain_i64_array(),
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
         let item = |parser: &mut Parser<'_>| parser.parse_integer("an integer of 64 bits");
         parser.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, item).map(Attribute::i64_array)
@@ -329,6 +348,7 @@ pub struct Keyword<K>(PhantomData<K>);
 impl<K: KeywordSet> AttributeRule for Keyword<K> {
     type Access<'m> = &'m str;
     const DESCRIPTION: &'static str = K::WHAT;
+    const WORDS: &'static [&'static str] = K::WORDS;
     fn value(attribute: &Attribute) -> Option<&str> {
         attribute.as_str().filter(|word| K::WORDS.contains(word))
     }

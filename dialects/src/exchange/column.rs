@@ -36,8 +36,8 @@ impl AttributeRule for Column {
 
     fn value(attribute: &Attribute) -> Option<ColumnAccess<'_>> {
         match attribute.kind() {
-            AttributeKind::Integer(_) => attribute.as_i64().map(ColumnAccess::Same),
-            AttributeKind::DenseArray(_) => attribute.as_i64_array().map(ColumnAccess::Each),
+            AttributeKind::Integer(_) => attribute.as_plain_i64().map(ColumnAccess::Same),
+            AttributeKind::DenseArray(_) => attribute.as_plain_i64_array().map(ColumnAccess::Each),
             AttributeKind::DenseResource { name, .. } => Some(ColumnAccess::Resource(name)),
             _ => None,
         }
@@ -49,7 +49,7 @@ impl AttributeRule for Column {
             let list = parser.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, item)?;
             return Ok(Attribute::i64_array(list));
         }
-        if parser.at_word("dense_resource") {
+        if parser.at_word("dense_resource") || parser.at(TokenKind::Hash) {
             return parser.parse_attribute();
         }
         let literal = parser.parse_integer_literal()?;
@@ -59,6 +59,7 @@ impl AttributeRule for Column {
     fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
         match Self::value(attribute) {
             Some(ColumnAccess::Each(values)) => printer.integers(values),
+            Some(ColumnAccess::Same(_)) => printer.plain_integer(attribute),
             _ => printer.attribute(attribute),
         }
     }

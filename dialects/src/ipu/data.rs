@@ -113,7 +113,7 @@ impl DialectValue for Npy {
         parser.expect(TokenKind::Less, "`<` and the path of a file")?;
         let path = parser.parse_string("the path of a file")?;
         parser.expect(TokenKind::Greater, "`>`")?;
-        Ok(Self { path })
+        Ok(Self { path: path.into_owned() })
     }
 
     fn print(&self, printer: &mut Printer<'_>) {

@@ -304,6 +304,24 @@ impl Attribute {
         self.as_integer().and_then(|value| i64::try_from(value).ok())
     }
 
+    /// The integer, if it is one of type `i64`: what is written without a type.
+    #[must_use]
+    pub fn as_plain_i64(&self) -> Option<i64> {
+        match self.kind() {
+            AttributeKind::Integer(integer) if integer.ty == Type::integer(64) => self.as_i64(),
+            _ => None,
+        }
+    }
+
+    /// The values, if it is an `array<i64: ...>`: what is written as a list of numbers.
+    #[must_use]
+    pub fn as_plain_i64_array(&self) -> Option<&[i64]> {
+        match self.kind() {
+            AttributeKind::DenseArray(array) if array.element == Type::integer(64) => Some(&array.values),
+            _ => None,
+        }
+    }
+
     /// The integer, if it is one that fits.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {

@@ -11,11 +11,9 @@ use smallvec::SmallVec;
 use super::attribute::Attribute;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
-use super::module::{
-    Alias, AliasValue, BlockData, Module, OpData, OpKind, RegionData, Trivia, TriviaLine, Use, ValueData,
-    ValueSource,
-};
+use super::module::{Alias, AliasValue, Module, OpKind, Trivia, TriviaLine, Use, ValueSource};
 use super::name::Name;
+use super::storage::{BlockData, NameRange, OpData, OpExtra, RegionData, ValueData};
 use super::types::Type;
 use crate::declaration::Op;
 use crate::source::Span;
@@ -26,17 +24,17 @@ pub struct OpState {
     /// What it is.
     pub kind: OpKind,
     /// Operands.
-    pub operands: Vec<ValueId>,
+    pub operands: SmallVec<[ValueId; 4]>,
     /// Types of the results.
-    pub result_types: Vec<Type>,
+    pub result_types: SmallVec<[Type; 2]>,
     /// Names of the first results, without `%`.
     pub result_names: Vec<Option<Arc<str>>>,
     /// Attributes in any order, each name once.
     pub attributes: Vec<(Name, Attribute)>,
     /// Regions, not yet owned.
-    pub regions: Vec<RegionId>,
+    pub regions: SmallVec<[RegionId; 2]>,
     /// Successors.
-    pub successors: Vec<BlockId>,
+    pub successors: SmallVec<[BlockId; 2]>,
     /// Place in the text.
     pub span: Span,
     /// Explicit location.
@@ -51,12 +49,12 @@ impl OpState {
     pub fn new(kind: OpKind) -> Self {
         Self {
             kind,
-            operands: Vec::new(),
-            result_types: Vec::new(),
+            operands: SmallVec::new(),
+            result_types: SmallVec::new(),
             result_names: Vec::new(),
             attributes: Vec::new(),
-            regions: Vec::new(),
-            successors: Vec::new(),
+            regions: SmallVec::new(),
+            successors: SmallVec::new(),
             span: Span::NONE,
             location: None,
             origin: None,
@@ -155,7 +153,7 @@ impl Module {
     /// An empty region that no op owns yet.
     pub fn create_region(&mut self) -> RegionId {
         self.regions.push(RegionData { owner: None, blocks: SmallVec::new() });
-        RegionId(self.regions.len() as u32 - 1)
+        RegionId::new(self.regions.len() - 1)
     }
 
     /// An empty block in no region.
@@ -165,9 +163,9 @@ impl Module {
             arguments: SmallVec::new(),
             first: None,
             last: None,
-            name: None,
+            name: NameRange::default(),
         });
-        BlockId(self.blocks.len() as u32 - 1)
+        BlockId::new(self.blocks.len() - 1)
     }
 
     /// Makes `op`, a top-level `builtin.module`, the root that the text writes.
@@ -197,7 +195,7 @@ impl Module {
     /// A new last argument of `block`.
     pub fn add_argument(&mut self, block: BlockId, ty: Type, name: Option<&str>) -> ValueId {
         let index = self.blocks[block.index()].arguments.len() as u32;
-        let value = self.create_value(ty, ValueSource::Argument { block, index }, name.map(Arc::from));
+        let value = self.create_value(ty, ValueSource::Argument { block, index }, name);
         self.blocks[block.index()].arguments.push(value);
         value
     }
@@ -213,36 +211,41 @@ impl Module {
         }
     }
 
-    pub(crate) fn create_value(&mut self, ty: Type, source: ValueSource, name: Option<Arc<str>>) -> ValueId {
+    pub(crate) fn create_value(&mut self, ty: Type, source: ValueSource, name: Option<&str>) -> ValueId {
+        let value = ValueId::new(self.values.len());
+        let name = self.names.add(name);
         self.values.push(ValueData { ty, source, name, uses: SmallVec::new(), use_count: 0 });
-        ValueId(self.values.len() as u32 - 1)
+        self.value_ids.push(value);
+        value
     }
 
     /// An op that is in no block yet.
     pub fn create_op(&mut self, state: OpState) -> OpId {
-        let op = OpId(self.ops.len() as u32);
-        let mut names = state.result_names.into_iter();
-        let mut results = SmallVec::new();
+        let op = OpId::new(self.ops.len());
+        let first_result = self.values.len() as u32;
+        let result_count = state.result_types.len() as u32;
+        let mut names = state.result_names.iter();
         for (index, ty) in state.result_types.into_iter().enumerate() {
             let source = ValueSource::Result { op, index: index as u32 };
-            results.push(self.create_value(ty, source, names.next().flatten()));
+            self.create_value(ty, source, names.next().and_then(Option::as_deref));
         }
         for &region in &state.regions {
             self.regions[region.index()].owner = Some(op);
         }
+        let rare = !state.regions.is_empty() || !state.successors.is_empty() || state.origin.is_some();
+        let (regions, successors, origin) = (state.regions, state.successors, state.origin);
         self.ops.push(OpData {
             kind: state.kind,
-            operands: SmallVec::from_vec(state.operands),
-            results,
-            attributes: state.attributes,
-            regions: SmallVec::from_vec(state.regions),
-            successors: SmallVec::from_vec(state.successors),
+            operands: state.operands,
+            first_result,
+            result_count,
+            attributes: state.attributes.into_boxed_slice(),
+            location: state.location,
+            extra: rare.then(|| Box::new(OpExtra { regions, successors, origin })),
             parent: None,
             previous: None,
             next: None,
             span: state.span,
-            location: state.location,
-            origin: state.origin,
             live: true,
         });
         for index in 0..self.data(op).operands.len() {
@@ -357,12 +360,12 @@ impl Module {
 
     /// Names a value, without `%`. The printer makes equal names differ.
     pub fn set_value_name(&mut self, value: ValueId, name: Option<&str>) {
-        self.values[value.index()].name = name.map(Arc::from);
+        self.values[value.index()].name = self.names.add(name);
     }
 
     /// Names a block, without `^`.
     pub fn set_block_name(&mut self, block: BlockId, name: Option<&str>) {
-        self.blocks[block.index()].name = name.map(Arc::from);
+        self.blocks[block.index()].name = self.names.add(name);
     }
 
     // Attributes, places, comments.
@@ -373,7 +376,11 @@ impl Module {
         let attributes = &mut self.ops[op.index()].attributes;
         match attributes.iter_mut().find(|(key, _)| *key == name) {
             Some((_, slot)) => *slot = value,
-            None => attributes.push((name, value)),
+            None => {
+                let mut list = std::mem::take(attributes).into_vec();
+                list.push((name, value));
+                *attributes = list.into_boxed_slice();
+            }
         }
     }
 
@@ -381,12 +388,23 @@ impl Module {
     pub fn remove_attribute(&mut self, op: OpId, name: &str) -> Option<Attribute> {
         let attributes = &mut self.ops[op.index()].attributes;
         let at = attributes.iter().position(|(key, _)| key.as_str() == name)?;
-        Some(attributes.remove(at).1)
+        let mut list = std::mem::take(attributes).into_vec();
+        let (_, value) = list.remove(at);
+        *attributes = list.into_boxed_slice();
+        Some(value)
     }
 
     /// Sets the explicit location.
     pub fn set_location(&mut self, op: OpId, location: Option<Location>) {
         self.ops[op.index()].location = location;
+    }
+
+    /// Sets the explicit location of a block argument.
+    pub fn set_argument_location(&mut self, argument: ValueId, location: Option<Location>) {
+        match location {
+            Some(location) => self.argument_locations.insert(argument, location),
+            None => self.argument_locations.remove(&argument),
+        };
     }
 
     /// Gives every op its place in the text as an explicit location, so that the place survives when the module is
@@ -416,7 +434,10 @@ impl Module {
 
     /// Sets what the op was made for.
     pub fn set_origin(&mut self, op: OpId, origin: Option<Origin>) {
-        self.ops[op.index()].origin = origin;
+        let data = &mut self.ops[op.index()];
+        if origin.is_some() || data.extra.is_some() {
+            data.extra.get_or_insert_default().origin = origin;
+        }
     }
 
     /// Sets the comments of an op.
@@ -451,18 +472,18 @@ impl Module {
         if data.location.is_none() {
             data.location = location;
         }
-        if data.origin.is_none() {
-            data.origin = origin;
+        if let (Some(origin), true) = (origin, self.origin(op).is_none()) {
+            self.set_origin(op, Some(origin));
         }
     }
 
     /// Replaces `old` by `values`, one for each result, and erases it. An op that defines a value and has no
     /// name, comments or place of its own inherits those of `old`.
     pub fn replace(&mut self, old: OpId, values: &[ValueId]) {
-        let results: SmallVec<[ValueId; 2]> = self.data(old).results.clone();
+        let results: SmallVec<[ValueId; 4]> = SmallVec::from_slice(self.results(old));
         for (&result, &value) in results.iter().zip(values) {
-            if self.values[value.index()].name.is_none() {
-                self.values[value.index()].name = self.values[result.index()].name.clone();
+            if self.value_name(value).is_none() {
+                self.values[value.index()].name = self.values[result.index()].name;
             }
             self.replace_all_uses(result, value);
         }
@@ -514,7 +535,8 @@ impl Module {
                     self.set_operand(clone, index, value);
                 }
             }
-            for successor in &mut self.ops[clone.index()].successors {
+            let extra = self.ops[clone.index()].extra.as_mut();
+            for successor in extra.into_iter().flat_map(|extra| &mut extra.successors) {
                 if let Some(&block) = blocks.get(successor) {
                     *successor = block;
                 }
@@ -529,41 +551,43 @@ impl Module {
         mapping: &mut HashMap<ValueId, ValueId>,
         blocks: &mut HashMap<BlockId, BlockId>,
     ) -> OpId {
-        let mut regions = Vec::new();
+        let mut regions = SmallVec::new();
         for old_region in self.regions(op).to_vec() {
             let region = self.create_region();
             for old_block in self.blocks_of(old_region).to_vec() {
                 let block = self.append_block(region);
-                self.blocks[block.index()].name = self.blocks[old_block.index()].name.clone();
+                self.blocks[block.index()].name = self.blocks[old_block.index()].name;
                 blocks.insert(old_block, block);
                 for argument in self.arguments(old_block).to_vec() {
-                    let (ty, name) =
-                        (self.value_type(argument).clone(), self.values[argument.index()].name.clone());
-                    mapping.insert(argument, self.add_argument(block, ty, name.as_deref()));
+                    let (ty, name) = (self.value_type(argument).clone(), self.values[argument.index()].name);
+                    let copy = self.add_argument(block, ty, None);
+                    self.values[copy.index()].name = name;
+                    self.set_argument_location(copy, self.argument_location(argument).cloned());
+                    mapping.insert(argument, copy);
                 }
             }
             regions.push(region);
         }
         let data = self.data(op).clone();
+        let extra = data.extra.map(|extra| *extra).unwrap_or_default();
+        let results: SmallVec<[ValueId; 4]> = SmallVec::from_slice(self.results(op));
         let state = OpState {
             kind: data.kind,
-            operands: data.operands.to_vec(),
-            result_types: data.results.iter().map(|&result| self.value_type(result).clone()).collect(),
-            result_names: data
-                .results
-                .iter()
-                .map(|&result| self.values[result.index()].name.clone())
-                .collect(),
-            attributes: data.attributes,
+            operands: data.operands,
+            result_types: results.iter().map(|&result| self.value_type(result).clone()).collect(),
+            result_names: Vec::new(),
+            attributes: data.attributes.into_vec(),
             regions,
-            successors: data.successors.to_vec(),
+            successors: extra.successors,
             span: data.span,
             location: data.location,
-            origin: data.origin,
+            origin: extra.origin,
         };
         let copy = self.create_op(state);
-        for (index, &result) in data.results.iter().enumerate() {
-            mapping.insert(result, self.result(copy, index));
+        for (index, &result) in results.iter().enumerate() {
+            let cloned = self.result(copy, index);
+            self.values[cloned.index()].name = self.values[result.index()].name;
+            mapping.insert(result, cloned);
         }
         copy
     }
@@ -578,16 +602,16 @@ impl Module {
             for value in operands {
                 self.drop_use(value);
             }
-            let regions = std::mem::take(&mut self.ops[op.index()].regions);
-            for region in regions {
+            let extra = self.ops[op.index()].extra.take();
+            for region in extra.into_iter().flat_map(|extra| extra.regions) {
                 for block in self.blocks_of(region).to_vec() {
                     self.block_trivia.remove(&block);
                 }
             }
             let data = &mut self.ops[op.index()];
             data.live = false;
-            data.attributes = Vec::new();
-            (data.location, data.origin) = (None, None);
+            data.attributes = Box::default();
+            data.location = None;
             self.trivia.remove(&op);
         }
     }

@@ -1,24 +1,35 @@
-//! Ids of ops, blocks, regions and values: 32-bit indexes into a module's arenas, never reused.
+//! Ids of ops, blocks, regions and values: 32-bit indexes into a module's arenas, never reused. An optional id takes no more room
+//! than an id.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 macro_rules! entity {
     ($(#[$meta:meta])* $name:ident, $format:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub(crate) u32);
+        pub struct $name(NonZeroU32);
 
         impl $name {
+            /// The id of position `index`; arenas have less than 2^32 - 1 entries.
+            pub(crate) fn new(index: usize) -> Self {
+                let number = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
+                match number.and_then(NonZeroU32::new) {
+                    Some(number) => Self(number),
+                    None => unreachable!("internal bug: an arena with more than 2^32 - 2 entries"),
+                }
+            }
+
             /// Position in the arena, for side tables.
             #[must_use]
             pub fn index(self) -> usize {
-                self.0 as usize
+                self.0.get() as usize - 1
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, $format, self.0)
+                write!(f, $format, self.index())
             }
         }
 

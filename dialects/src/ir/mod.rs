@@ -11,6 +11,7 @@ mod entity;
 mod location;
 mod module;
 mod name;
+mod storage;
 mod symbol;
 mod types;
 mod walk;

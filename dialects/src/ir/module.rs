@@ -1,23 +1,22 @@
 //! The storage of a program: arenas of ops, blocks, regions and values, all owned by one [`Module`].
 //!
 //! Rules kept here: ids are never reused; an erased entity is dead and owns nothing; ops of a block are a linked
-//! list; nothing recurses, drop included. Changes are in `edit`, traversal in `walk`, symbols in `symbol`.
+//! list; nothing recurses, drop included. What an entity stores is in `storage`. Changes are in `edit`, traversal in `walk`, symbols in `symbol`.
 //! Functions take ids of live entities of this module; anything else is an internal bug and panics.
 
 use std::sync::Arc;
-
-use indexmap::IndexMap;
-use ipu_device::hash::HashMap;
-use smallvec::SmallVec;
 
 use super::attribute::Attribute;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
 use super::name::Name;
+use super::storage::{BlockData, NamePool, OpData, RegionData, ValueData};
 use super::types::Type;
 use crate::builtin;
 use crate::declaration::{Op, OpDeclaration, Trait};
 use crate::source::{SourceMap, Span};
+use indexmap::IndexMap;
+use ipu_device::hash::HashMap;
 
 /// What an op is: declared, or a name nobody declared.
 #[derive(Debug, Clone, Copy)]
@@ -46,38 +45,6 @@ impl OpKind {
             Self::Undeclared(_) => None,
         }
     }
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct OpData {
-    pub(super) kind: OpKind,
-    pub(super) operands: SmallVec<[ValueId; 4]>,
-    pub(super) results: SmallVec<[ValueId; 2]>,
-    pub(super) attributes: Vec<(Name, Attribute)>,
-    pub(super) regions: SmallVec<[RegionId; 2]>,
-    pub(super) successors: SmallVec<[BlockId; 2]>,
-    pub(super) parent: Option<BlockId>,
-    pub(super) previous: Option<OpId>,
-    pub(super) next: Option<OpId>,
-    pub(super) span: Span,
-    pub(super) location: Option<Location>,
-    pub(super) origin: Option<Origin>,
-    pub(super) live: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct BlockData {
-    pub(super) region: Option<RegionId>,
-    pub(super) arguments: SmallVec<[ValueId; 2]>,
-    pub(super) first: Option<OpId>,
-    pub(super) last: Option<OpId>,
-    pub(super) name: Option<Arc<str>>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct RegionData {
-    pub(super) owner: Option<OpId>,
-    pub(super) blocks: SmallVec<[BlockId; 1]>,
 }
 
 /// Where a value comes from.
@@ -110,16 +77,6 @@ pub struct Use {
     pub index: u32,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct ValueData {
-    pub(super) ty: Type,
-    pub(super) source: ValueSource,
-    pub(super) name: Option<Arc<str>>,
-    /// Uses, and former uses that are dropped when they outnumber the real ones.
-    pub(super) uses: SmallVec<[Use; 2]>,
-    pub(super) use_count: u32,
-}
-
 /// The comments and blank lines of an op.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trivia {
@@ -127,6 +84,16 @@ pub struct Trivia {
     pub leading: Vec<TriviaLine>,
     /// Comment at the end of the op's first line, without `//`.
     pub trailing: Option<Arc<str>>,
+}
+
+impl Trivia {
+    /// Adds a comment beside the op: there is room for one, others go above.
+    pub(crate) fn add_trailing(&mut self, text: Arc<str>) {
+        match self.trailing {
+            None => self.trailing = Some(text),
+            Some(_) => self.leading.push(TriviaLine::Comment(text)),
+        }
+    }
 }
 
 /// A line between ops.
@@ -165,8 +132,12 @@ pub struct Module {
     pub(super) blocks: Vec<BlockData>,
     pub(super) regions: Vec<RegionData>,
     pub(super) values: Vec<ValueData>,
+    /// All ids of values in order: the results of an op are a stretch of it.
+    pub(super) value_ids: Vec<ValueId>,
+    pub(super) names: NamePool,
     pub(super) trivia: HashMap<OpId, Box<Trivia>>,
     pub(super) block_trivia: HashMap<BlockId, Vec<TriviaLine>>,
+    pub(super) argument_locations: HashMap<ValueId, Location>,
     root: OpId,
     /// The texts that spans point into.
     pub sources: SourceMap,
@@ -202,9 +173,12 @@ impl Module {
             blocks: Vec::new(),
             regions: Vec::new(),
             values: Vec::new(),
+            value_ids: Vec::new(),
+            names: NamePool::default(),
             trivia: HashMap::default(),
             block_trivia: HashMap::default(),
-            root: OpId(0),
+            argument_locations: HashMap::default(),
+            root: OpId::new(0),
             sources: SourceMap::default(),
             aliases: Vec::new(),
             resources: IndexMap::new(),
@@ -214,6 +188,13 @@ impl Module {
         module.append_block(region);
         module.root = module.create_op(super::edit::OpState::of::<builtin::ModuleOp>().region(region));
         module
+    }
+
+    /// Makes room for `count` more ops, with a result each.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.ops.reserve(count);
+        self.values.reserve(count);
+        self.value_ids.reserve(count);
     }
 
     pub(super) fn data(&self, op: OpId) -> &OpData {
@@ -302,13 +283,13 @@ impl Module {
     /// Results in order.
     #[must_use]
     pub fn results(&self, op: OpId) -> &[ValueId] {
-        &self.data(op).results
+        &self.value_ids[self.data(op).result_range()]
     }
 
     /// Result number `index`.
     #[must_use]
     pub fn result(&self, op: OpId, index: usize) -> ValueId {
-        self.data(op).results[index]
+        self.results(op)[index]
     }
 
     /// Attributes in the order they were written or set. The generic form sorts them.
@@ -326,13 +307,13 @@ impl Module {
     /// Regions in order.
     #[must_use]
     pub fn regions(&self, op: OpId) -> &[RegionId] {
-        &self.data(op).regions
+        self.data(op).extra.as_ref().map_or(&[], |extra| &extra.regions)
     }
 
     /// Blocks that a terminator leads to.
     #[must_use]
     pub fn successors(&self, op: OpId) -> &[BlockId] {
-        &self.data(op).successors
+        self.data(op).extra.as_ref().map_or(&[], |extra| &extra.successors)
     }
 
     /// The block that holds the op; `None` for the root and detached ops.
@@ -405,7 +386,7 @@ impl Module {
     /// Name of a block in the text, without `^`.
     #[must_use]
     pub fn block_name(&self, block: BlockId) -> Option<&str> {
-        self.blocks[block.index()].name.as_deref()
+        self.names.get(self.blocks[block.index()].name)
     }
 
     /// Ops of a block in order.
@@ -457,7 +438,7 @@ impl Module {
     /// Name of a value in the text, without `%`.
     #[must_use]
     pub fn value_name(&self, value: ValueId) -> Option<&str> {
-        self.values[value.index()].name.as_deref()
+        self.names.get(self.values[value.index()].name)
     }
 
     /// The value as messages write it: `%name`, or `%` and the number of its id.
@@ -530,10 +511,16 @@ impl Module {
         })
     }
 
+    /// The explicit location of a block argument, if one was written.
+    #[must_use]
+    pub fn argument_location(&self, argument: ValueId) -> Option<&Location> {
+        self.argument_locations.get(&argument)
+    }
+
     /// What the op was made for.
     #[must_use]
     pub fn origin(&self, op: OpId) -> Option<&Origin> {
-        self.data(op).origin.as_ref()
+        self.data(op).extra.as_ref().and_then(|extra| extra.origin.as_ref())
     }
 
     /// Comments of the op.

@@ -47,6 +47,13 @@ impl Name {
     }
 }
 
+/// Equal names hash as their texts do.
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self.0
+    }
+}
+
 impl From<&'static str> for Name {
     fn from(text: &'static str) -> Self {
         Self(text)

@@ -1,6 +1,8 @@
 //! Attributes.
 
-use super::{ParseResult, Parser};
+use smallvec::SmallVec;
+
+use super::{IntegerLiteral, ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{
@@ -14,10 +16,12 @@ impl Parser<'_> {
     /// # Errors
     /// No attribute is next, or it is malformed.
     pub fn parse_attribute(&mut self) -> ParseResult<Attribute> {
-        self.nested(Self::parse_attribute_inner)
+        let start = self.peek().start;
+        let attribute = self.nested(Self::parse_attribute_inner)?;
+        Ok(self.shared.attribute(self.text_from(start), attribute))
     }
 
-    fn parse_attribute_inner(&mut self) -> ParseResult<Attribute> {
+    pub(super) fn parse_attribute_inner(&mut self) -> ParseResult<Attribute> {
         match self.peek().kind {
             TokenKind::String => {
                 let bytes = self.parse_string_bytes("a string")?;
@@ -84,32 +88,45 @@ impl Parser<'_> {
     /// # Errors
     /// No dictionary is next, or a name is given twice.
     pub fn parse_attribute_dictionary(&mut self) -> ParseResult<Vec<(Name, Attribute)>> {
-        let mut entries: Vec<(Name, Attribute)> = Vec::new();
-        let list = self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
+        let mut entries: SmallVec<[(Name, Attribute); 4]> = SmallVec::new();
+        let mut seen = ipu_device::hash::HashSet::default();
+        self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
             let span = parser.span();
             let name = match parser.peek().kind {
-                TokenKind::String => Name::intern(&parser.parse_string("an attribute name")?),
-                _ => Name::intern(parser.parse_word("an attribute name")?),
+                TokenKind::String => {
+                    let name = parser.parse_string("an attribute name")?;
+                    parser.shared.name(&name)
+                }
+                _ => {
+                    let name = parser.parse_word("an attribute name")?;
+                    parser.shared.name(name)
+                }
             };
             let value =
                 if parser.eat(TokenKind::Equal) { parser.parse_attribute()? } else { Attribute::unit() };
-            Ok((span, name, value))
-        })?;
-        let mut seen = ipu_device::hash::HashSet::default();
-        for (span, name, value) in list {
-            if !seen.insert(name) {
+            // Few dictionaries are large enough for a set.
+            let known = match entries.len() {
+                0..16 => entries.iter().any(|(known, _)| *known == name),
+                16 => {
+                    seen.extend(entries.iter().map(|(known, _)| *known));
+                    !seen.insert(name)
+                }
+                _ => !seen.insert(name),
+            };
+            if known {
                 let message = format!("attribute `{name}` is given twice");
-                return self.error(ParseCode::DuplicateAttribute, span, message);
+                return parser.error(ParseCode::DuplicateAttribute, span, message);
             }
             entries.push((name, value));
-        }
-        Ok(entries)
+            Ok(())
+        })?;
+        Ok(entries.into_vec())
     }
 
     fn parse_number_attribute(&mut self) -> ParseResult<Attribute> {
         let start = self.span();
-        let ahead = usize::from(self.at(TokenKind::Minus));
-        let kind = self.peek_ahead(ahead).kind;
+        let number = if self.at(TokenKind::Minus) { self.peek_second() } else { self.peek() };
+        let kind = number.kind;
         if matches!(kind, TokenKind::Float | TokenKind::Word) {
             let text = self.parse_float_text()?;
             let format = match self.parse_type_suffix()? {
@@ -129,7 +146,8 @@ impl Parser<'_> {
         let ty = self.parse_type_suffix()?.unwrap_or_else(|| Type::integer(64));
         let span = self.span_since(start);
         if let Some(format) = ty.as_float() {
-            let fits = literal.hexadecimal && literal.value >= 0 && literal.value < 1i128 << format.bits();
+            let range = 0..1i128 << format.bits();
+            let fits = literal.hexadecimal && !literal.beyond && range.contains(&literal.value);
             if !fits {
                 let message =
                     format!("a float is written with a point, or as the hexadecimal code of a `{ty}`");
@@ -137,7 +155,7 @@ impl Parser<'_> {
             }
             return Ok(Attribute::float_bits(literal.value as u64, format));
         }
-        self.check_integer(literal.value, &ty, span)?;
+        self.check_integer(literal, &ty, span)?;
         let hexadecimal = literal.hexadecimal;
         Ok(Attribute::new(AttributeKind::Integer(IntegerValue { value: literal.value, ty, hexadecimal })))
     }
@@ -150,16 +168,25 @@ impl Parser<'_> {
     /// Checks that `value` is one of integer type `ty`, read as signed or unsigned for signless types.
     pub(super) fn check_integer(
         &mut self,
-        value: i128,
+        literal: IntegerLiteral,
         ty: &Type,
         span: crate::source::Span,
     ) -> ParseResult<()> {
         use crate::ir::Signedness::{Signed, Unsigned};
+        let IntegerLiteral { value, beyond, .. } = literal;
         let fits = match (ty.as_integer(), ty.kind()) {
+            // Only 128 bits without sign hold what `i128` does not.
+            (Some((width, signedness)), _) if beyond => width == 128 && signedness != Signed,
+            (_, crate::ir::TypeKind::Index) if beyond => false,
             (Some((width, signedness)), _) if width < 127 => {
                 let low = if signedness == Unsigned { 0 } else { -(1i128 << (width - 1)) };
                 let high = if signedness == Signed { 1i128 << (width - 1) } else { 1i128 << width };
                 (low..high).contains(&value)
+            }
+            (Some((127, signedness)), _) => {
+                let low = if signedness == Unsigned { 0 } else { i128::MIN / 2 };
+                let high = if signedness == Signed { i128::MAX / 2 } else { i128::MAX };
+                (low..=high).contains(&value)
             }
             (Some((_, signedness)), _) => signedness != Unsigned || value >= 0,
             (None, crate::ir::TypeKind::Index) => i64::try_from(value).is_ok(),
@@ -170,7 +197,7 @@ impl Parser<'_> {
         if fits {
             Ok(())
         } else {
-            self.error(ParseCode::BadNumber, span, format!("{value} does not fit `{ty}`"))
+            self.error(ParseCode::BadNumber, span, format!("{literal} does not fit `{ty}`"))
         }
     }
 
@@ -255,7 +282,7 @@ impl Parser<'_> {
         if let Some(format) = ty.as_float() {
             if self.at(TokenKind::Hexadecimal) {
                 let literal = self.parse_integer_literal()?;
-                if literal.value >> format.bits() == 0 {
+                if !literal.beyond && literal.value >> format.bits() == 0 {
                     return Ok(literal.value as u64 as i64);
                 }
                 let span = self.span_since(start);
@@ -269,11 +296,11 @@ impl Parser<'_> {
         match ty.kind() {
             crate::ir::TypeKind::Dialect(_) => {
                 let bits = ty.element_bits().unwrap_or(0).min(64);
-                if literal.value < 0 || literal.value >> bits != 0 {
+                if literal.beyond || literal.value < 0 || literal.value >> bits != 0 {
                     return self.error(ParseCode::BadNumber, span, format!("the code does not fit `{ty}`"));
                 }
             }
-            _ => self.check_integer(literal.value, ty, span)?,
+            _ => self.check_integer(literal, ty, span)?,
         }
         Ok(literal.value as i64)
     }
@@ -283,7 +310,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Less, "`<`")?;
         let name = match self.peek().kind {
             TokenKind::String => self.parse_string("a resource name")?,
-            _ => self.parse_word("a resource name")?.to_owned(),
+            _ => self.parse_word("a resource name")?.into(),
         };
         self.expect(TokenKind::Greater, "`>`")?;
         let ty = self.parse_type_suffix()?;

@@ -3,32 +3,151 @@
 use super::{ParseResult, Parser, Reported};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
-use crate::lexer::{Token, TokenKind, lex};
+use crate::lexer::{Lexer, Token, TokenKind};
 use crate::limits::MAX_NESTING;
 use crate::source::Span;
+
+/// A comment that nobody took yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comment {
+    /// First byte, at `//`.
+    pub(super) start: u32,
+    /// First byte past it.
+    pub(super) end: u32,
+}
+
+/// The tokens ahead, and the comments passed on the way to them.
+#[derive(Debug)]
+pub(super) struct Cursor<'s> {
+    lexer: Lexer<'s>,
+    current: Token,
+    second: Token,
+    last_kind: TokenKind,
+    last_end: u32,
+    /// Comments of the text up to `second`.
+    comments: Vec<Comment>,
+    next_comment: usize,
+    /// Comments before this byte have been seen.
+    seen: u32,
+    /// Whether comments are kept; not while an alias is read out of its turn.
+    pub(super) keeps_comments: bool,
+}
+
+/// Where a parser stands, to come back to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    current: Token,
+    second: Token,
+    last_end: u32,
+}
+
+impl Place {
+    /// First byte of the next token.
+    pub(super) fn offset(self) -> u32 {
+        self.current.start
+    }
+}
+
+impl<'s> Cursor<'s> {
+    /// The tokens of `text` from byte `start` on.
+    pub(super) fn new(text: &'s str, start: u32) -> Self {
+        let none = Token { kind: TokenKind::End, start: 0, end: 0 };
+        let mut cursor = Self {
+            lexer: Lexer::new(text),
+            current: none,
+            second: none,
+            last_kind: TokenKind::End,
+            last_end: 0,
+            comments: Vec::new(),
+            next_comment: 0,
+            seen: 0,
+            keeps_comments: true,
+        };
+        cursor.seek(start);
+        cursor
+    }
+
+    #[inline]
+    fn lex(&mut self) -> Token {
+        loop {
+            let token = self.lexer.next_token();
+            if token.kind != TokenKind::Comment {
+                return token;
+            }
+            if self.keeps_comments && token.start >= self.seen {
+                self.comments.push(Comment { start: token.start, end: token.end });
+                self.seen = token.end;
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Token {
+        let token = self.current;
+        (self.last_kind, self.last_end) = (token.kind, token.end);
+        if token.kind != TokenKind::End {
+            self.current = self.second;
+            self.second = self.lex();
+        }
+        token
+    }
+
+    fn place(&self) -> Place {
+        Place { current: self.current, second: self.second, last_end: self.last_end }
+    }
+
+    fn go_to(&mut self, place: Place) {
+        (self.current, self.second, self.last_end) = (place.current, place.second, place.last_end);
+        self.lexer.seek(place.second.end);
+    }
+
+    /// Goes on at byte `offset`, which may be inside a token.
+    fn seek(&mut self, offset: u32) {
+        self.last_end = offset;
+        self.lexer.seek(offset);
+        self.current = self.lex();
+        self.second = self.lex();
+    }
+
+    /// The first comment nobody took, if it starts before byte `limit`.
+    pub(super) fn comment_before(&self, limit: u32) -> Option<Comment> {
+        self.comments.get(self.next_comment).copied().filter(|comment| comment.start < limit)
+    }
+
+    /// Takes the first comment nobody took.
+    pub(super) fn take_comment(&mut self) {
+        self.next_comment += 1;
+        if self.next_comment == self.comments.len() {
+            self.comments.clear();
+            self.next_comment = 0;
+        }
+    }
+}
 
 impl<'s> Parser<'s> {
     /// The next token.
     #[must_use]
     pub fn peek(&self) -> Token {
-        self.split.unwrap_or_else(|| self.token_at(self.position))
+        self.cursor.current
     }
 
     /// The token after the next one.
     #[must_use]
     pub fn peek_second(&self) -> Token {
-        self.token_at(self.position + 1)
+        self.cursor.second
     }
 
-    /// The token `ahead` places after the next one.
-    pub(super) fn peek_ahead(&self, ahead: usize) -> Token {
-        if ahead == 0 { self.peek() } else { self.token_at(self.position + ahead) }
+    /// Where the last taken token ended.
+    pub(super) fn last_end(&self) -> u32 {
+        self.cursor.last_end
     }
 
-    pub(super) fn token_at(&self, position: usize) -> Token {
-        let end = self.text.len() as u32;
-        let last = Token { kind: TokenKind::End, start: end, end };
-        self.tokens.get(position).copied().unwrap_or(last)
+    pub(super) fn place(&self) -> Place {
+        self.cursor.place()
+    }
+
+    pub(super) fn go_to(&mut self, place: Place) {
+        self.cursor.go_to(place);
     }
 
     /// Text of a token.
@@ -41,6 +160,11 @@ impl<'s> Parser<'s> {
     #[must_use]
     pub fn peek_text(&self) -> &'s str {
         self.token_text(self.peek())
+    }
+
+    /// The text from byte `start` to the end of the last taken token.
+    pub(super) fn text_from(&self, start: u32) -> &'s str {
+        self.text.get(start as usize..self.last_end() as usize).unwrap_or("")
     }
 
     /// Place of the next token.
@@ -58,18 +182,12 @@ impl<'s> Parser<'s> {
     /// From the start of `start` to the end of the last taken token.
     #[must_use]
     pub fn span_since(&self, start: Span) -> Span {
-        Span::new(self.file, start.start, self.last_end.max(start.start))
+        Span::new(self.file, start.start, self.last_end().max(start.start))
     }
 
     /// Takes the next token.
     pub fn advance(&mut self) -> Token {
-        let token = self.peek();
-        self.last_end = token.end;
-        self.split = None;
-        if token.kind != TokenKind::End {
-            self.position += 1;
-        }
-        token
+        self.cursor.advance()
     }
 
     /// Whether the next token is of that kind.
@@ -247,10 +365,9 @@ impl<'s> Parser<'s> {
     /// `1e5` is a number and a word: says so.
     pub(super) fn explain_exponent(&self, error: Diagnostic) -> Diagnostic {
         let token = self.peek();
-        let glued = token.start == self.last_end
+        let glued = token.start == self.last_end()
             && token.kind == TokenKind::Word
-            && self.position > 0
-            && self.token_at(self.position - 1).kind == TokenKind::Decimal;
+            && self.cursor.last_kind == TokenKind::Decimal;
         if glued && self.peek_text().starts_with(['e', 'E']) {
             error.note("a float needs a point before its exponent, as in `1.0e5`")
         } else {
@@ -259,7 +376,7 @@ impl<'s> Parser<'s> {
     }
 
     fn end_span(&self) -> Span {
-        Span::new(self.file, self.last_end.saturating_sub(1), self.last_end)
+        Span::new(self.file, self.last_end().saturating_sub(1), self.last_end())
     }
 
     fn describe_next(&self) -> String {
@@ -280,17 +397,7 @@ impl<'s> Parser<'s> {
 
     /// Goes on at byte `offset`, inside or at the start of a token at or after the next one.
     pub(super) fn seek(&mut self, offset: u32) {
-        self.split = None;
-        while self.peek().kind != TokenKind::End && self.peek().end <= offset {
-            self.position += 1;
-        }
-        let token = self.peek();
-        self.last_end = offset;
-        if token.start < offset {
-            let rest = self.text.get(offset as usize..token.end as usize).unwrap_or("");
-            let kind = lex(rest).tokens.first().map_or(TokenKind::Error, |first| first.kind);
-            self.split = Some(Token { kind, start: offset, end: token.end });
-        }
+        self.cursor.seek(offset);
     }
 }
 

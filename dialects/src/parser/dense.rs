@@ -1,5 +1,6 @@
 //! `dense<...> : tensor<...>`: a splat, nested lists, or a hexadecimal string of little-endian elements.
 
+use super::cursor::Place;
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::ir::{Attribute, AttributeKind, DenseElements, TensorType};
@@ -10,8 +11,8 @@ use crate::source::Span;
 /// What stands between `dense<` and `>`. The element type comes later, so numbers are revisited by position.
 struct Body {
     span: Span,
-    first: usize,
-    end: usize,
+    first: Place,
+    end: u32,
 }
 
 impl Parser<'_> {
@@ -41,23 +42,23 @@ impl Parser<'_> {
                 return self.error(ParseCode::TooLarge, span, message);
             }
         };
-        let after = (self.position, self.split, self.last_end);
-        (self.position, self.split) = (body.first, None);
+        let after = self.place();
+        self.go_to(body.first);
         let result = self.parse_dense_body(&body, tensor, count, bits.div_ceil(8) as usize);
-        (self.position, self.split, self.last_end) = after;
+        self.go_to(after);
         let (data, splat) = result?;
         Ok(Attribute::new(AttributeKind::DenseElements(DenseElements { ty, data, splat })))
     }
 
     fn skip_dense_body(&mut self) -> ParseResult<Body> {
-        let (span, first) = (self.span(), self.position);
+        let (span, first) = (self.span(), self.place());
         while !self.at(TokenKind::Greater) {
             if self.at(TokenKind::End) {
                 return self.unexpected("`>`");
             }
             self.advance();
         }
-        let body = Body { span: self.span_since(span), first, end: self.position };
+        let body = Body { span: self.span_since(span), first, end: self.peek().start };
         self.advance();
         Ok(body)
     }
@@ -69,7 +70,7 @@ impl Parser<'_> {
         count: usize,
         width: usize,
     ) -> ParseResult<(Vec<u8>, bool)> {
-        if body.first == body.end {
+        if body.first.offset() == body.end {
             return match count {
                 0 => Ok((Vec::new(), false)),
                 _ => self.error(ParseCode::BadAttribute, body.span, format!("expected {count} elements")),
@@ -97,7 +98,7 @@ impl Parser<'_> {
     fn parse_dense_lists(&mut self, body: &Body, tensor: &TensorType, width: usize) -> ParseResult<Vec<u8>> {
         let (mut data, mut counts): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
         let mismatch = "the lists do not have the shape of the tensor";
-        while self.position < body.end {
+        while self.peek().start < body.end {
             if self.eat(TokenKind::LeftSquare) {
                 if counts.len() >= tensor.shape.len() {
                     return self.error(ParseCode::BadAttribute, body.span, mismatch);
@@ -125,7 +126,7 @@ impl Parser<'_> {
                 self.advance();
                 bump(&mut counts);
             }
-            if self.position < body.end {
+            if self.peek().start < body.end {
                 self.expect(TokenKind::Comma, "`,` or `]`")?;
             }
         }

@@ -1,5 +1,7 @@
 //! Numbers, strings and symbol names.
 
+use std::borrow::Cow;
+
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::ir::SymbolRef;
@@ -8,13 +10,21 @@ use crate::lexer::{Token, TokenKind};
 /// An integer and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegerLiteral {
-    /// The value.
+    /// The value; of one [beyond](Self::beyond) `i128` its 128 bits.
     pub value: i128,
+    /// The value is at least 2^127.
+    pub beyond: bool,
     /// Written in base 16.
     pub hexadecimal: bool,
 }
 
-impl Parser<'_> {
+impl std::fmt::Display for IntegerLiteral {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.beyond { write!(f, "{}", self.value as u128) } else { write!(f, "{}", self.value) }
+    }
+}
+
+impl<'s> Parser<'s> {
     /// An integer, with an optional minus, in base 10 or 16.
     ///
     /// # Errors
@@ -30,10 +40,22 @@ impl Parser<'_> {
         let text = self.token_text(token);
         let hexadecimal = token.kind == TokenKind::Hexadecimal;
         let digits = if hexadecimal { &text[2..] } else { text };
-        let signed = if negative { format!("-{digits}") } else { digits.to_owned() };
-        match i128::from_str_radix(&signed, if hexadecimal { 16 } else { 10 }) {
-            Ok(value) => Ok(IntegerLiteral { value, hexadecimal }),
-            Err(_) => {
+        let base = if hexadecimal { 16 } else { 10 };
+        let value = match (negative, digits.len()) {
+            // What has at most 15 digits fits 64 bits.
+            (_, ..=15) => u64::from_str_radix(digits, base)
+                .ok()
+                .map(i128::from)
+                .map(|value| if negative { -value } else { value }),
+            (false, _) => i128::from_str_radix(digits, base).ok(),
+            (true, _) => i128::from_str_radix(&format!("-{digits}"), base).ok(),
+        };
+        match value {
+            Some(value) => Ok(IntegerLiteral { value, beyond: false, hexadecimal }),
+            None if !negative && let Ok(bits) = u128::from_str_radix(digits, base) => {
+                Ok(IntegerLiteral { value: bits as i128, beyond: true, hexadecimal })
+            }
+            None => {
                 let span = self.span_since(start);
                 self.error(ParseCode::BadNumber, span, "the integer does not fit 128 bits")
             }
@@ -52,15 +74,11 @@ impl Parser<'_> {
             return self.unexpected(what);
         }
         let literal = self.parse_integer_literal()?;
-        match T::try_from(literal.value) {
-            Ok(value) => Ok(value),
-            Err(_) => {
+        match T::try_from(literal.value).ok().filter(|_| !literal.beyond) {
+            Some(value) => Ok(value),
+            None => {
                 let span = self.span_since(start);
-                self.error(
-                    ParseCode::BadNumber,
-                    span,
-                    format!("{} is out of range for {what}", literal.value),
-                )
+                self.error(ParseCode::BadNumber, span, format!("{literal} is out of range for {what}"))
             }
         }
     }
@@ -69,7 +87,7 @@ impl Parser<'_> {
     ///
     /// # Errors
     /// No string is next, or it has a bad escape.
-    pub fn parse_string_bytes(&mut self, what: &str) -> ParseResult<Vec<u8>> {
+    pub fn parse_string_bytes(&mut self, what: &str) -> ParseResult<Cow<'s, [u8]>> {
         let token = self.expect(TokenKind::String, what)?;
         self.unescape(token, 1)
     }
@@ -78,19 +96,22 @@ impl Parser<'_> {
     ///
     /// # Errors
     /// No such string is next.
-    pub fn parse_string(&mut self, what: &str) -> ParseResult<String> {
+    pub fn parse_string(&mut self, what: &str) -> ParseResult<Cow<'s, str>> {
         let span = self.span();
         let bytes = self.parse_string_bytes(what)?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(text),
-            Err(_) => self.error(ParseCode::BadEscape, span, format!("{what} must be valid UTF-8")),
+        match text_of(bytes) {
+            Some(text) => Ok(text),
+            None => self.error(ParseCode::BadEscape, span, format!("{what} must be valid UTF-8")),
         }
     }
 
     /// Bytes of a string token: after `prefix` bytes, without the closing quote, escapes resolved.
-    fn unescape(&mut self, token: Token, prefix: usize) -> ParseResult<Vec<u8>> {
+    fn unescape(&mut self, token: Token, prefix: usize) -> ParseResult<Cow<'s, [u8]>> {
         let text = self.token_text(token);
         let inner = text.get(prefix..text.len().saturating_sub(1)).unwrap_or("").as_bytes();
+        if memchr::memchr(b'\\', inner).is_none() {
+            return Ok(Cow::Borrowed(inner));
+        }
         let mut bytes = Vec::with_capacity(inner.len());
         let mut at = 0;
         while let Some(&byte) = inner.get(at) {
@@ -108,26 +129,26 @@ impl Parser<'_> {
             bytes.push(value);
             at += 1 + length;
         }
-        Ok(bytes)
+        Ok(Cow::Owned(bytes))
     }
 
     /// `@name` or `@"name"`: the name.
     ///
     /// # Errors
     /// No symbol name is next.
-    pub fn parse_symbol_name(&mut self) -> ParseResult<String> {
+    pub fn parse_symbol_name(&mut self) -> ParseResult<Cow<'s, str>> {
         let token = self.peek();
         match token.kind {
             TokenKind::At => {
                 self.advance();
-                Ok(self.token_text(token)[1..].to_owned())
+                Ok(Cow::Borrowed(&self.token_text(token)[1..]))
             }
             TokenKind::AtString => {
                 self.advance();
                 let bytes = self.unescape(token, 2)?;
-                match String::from_utf8(bytes) {
-                    Ok(name) => Ok(name),
-                    Err(_) => {
+                match text_of(bytes) {
+                    Some(name) => Ok(name),
+                    None => {
                         let span = self.token_span(token);
                         self.error(ParseCode::BadEscape, span, "a symbol name must be valid UTF-8")
                     }
@@ -145,9 +166,17 @@ impl Parser<'_> {
         let root = self.parse_symbol_name()?;
         let mut rest = Vec::new();
         while self.eat(TokenKind::ColonColon) {
-            rest.push(self.parse_symbol_name()?.into());
+            rest.push(self.parse_symbol_name()?.into_owned().into());
         }
         Ok(SymbolRef::nested(&root, rest))
+    }
+}
+
+/// The bytes as text, if they are valid UTF-8.
+fn text_of(bytes: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
     }
 }
 

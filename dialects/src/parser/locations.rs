@@ -19,6 +19,11 @@ impl Parser<'_> {
         Ok(location)
     }
 
+    /// `loc(...)`, if it follows.
+    pub(super) fn parse_optional_location(&mut self) -> ParseResult<Option<Location>> {
+        if self.at_word("loc") { self.parse_location().map(Some) } else { Ok(None) }
+    }
+
     fn parse_location_body(&mut self) -> ParseResult<Location> {
         self.nested(|parser| match parser.peek().kind {
             TokenKind::String => parser.parse_named_location(),
@@ -97,7 +102,6 @@ pub(super) fn split_origin(location: Location) -> (Option<Location>, Option<Orig
     let Some(OriginAttribute(origin)) = metadata.dialect_value() else { return (Some(location), None) };
     let origin = origin.clone();
     let rest = match locations.as_slice() {
-        [only] if *only.kind() == LocationKind::Unknown => None,
         [only] => Some(only.clone()),
         _ => Some(Location::new(LocationKind::Fused { metadata: None, locations: locations.clone() })),
     };

@@ -14,21 +14,24 @@ mod ops;
 mod pretty;
 mod regions;
 mod resources;
+mod shared;
 mod trivia;
 mod types;
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use ipu_device::hash::HashMap;
 
 use crate::codes::ParseCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Attribute, BlockId, Module, Type};
-use crate::lexer::{Comment, Token, lex};
 use crate::limits::MAX_SOURCE_BYTES;
 use crate::registry::Registry;
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceMap, SourceText, Span};
 
 pub use literals::IntegerLiteral;
-pub use ops::UnresolvedOperand;
+pub use names::{UnresolvedOperand, WrittenName};
 pub use pretty::{EntryArgument, OpSyntax};
 
 /// The error has been reported to the parser's diagnostics.
@@ -57,7 +60,12 @@ impl<'r> ParseOptions<'r> {
 
 /// Reads a whole text. The module holds what could be read, and the text, so diagnostics can be shown.
 #[must_use]
-pub fn parse_module(name: &str, text: &str, options: ParseOptions<'_>) -> (Module, Diagnostics) {
+pub fn parse_module(
+    name: &str,
+    text: impl Into<SourceText>,
+    options: ParseOptions<'_>,
+) -> (Module, Diagnostics) {
+    let text = text.into();
     let mut module = Module::new();
     if text.len() > MAX_SOURCE_BYTES {
         let file = module.sources.add(name, "");
@@ -66,8 +74,24 @@ pub fn parse_module(name: &str, text: &str, options: ParseOptions<'_>) -> (Modul
         diagnostics.push(Diagnostic::error(ParseCode::TooLarge, Span::new(file, 0, 0), message));
         return (module, diagnostics);
     }
+    let length = text.len();
     let file = module.sources.add(name, text);
-    let mut parser = Parser::new(module, file, text, options);
+    parse_part(module.sources, file, 0..length, options)
+}
+
+/// Reads the bytes `part` of text `file` as a module of its own. Places are those of the whole text, which nobody copies.
+#[must_use]
+pub fn parse_part(
+    sources: SourceMap,
+    file: FileId,
+    part: Range<usize>,
+    options: ParseOptions<'_>,
+) -> (Module, Diagnostics) {
+    let source = sources.get(file).map(Arc::clone);
+    let text = source.as_ref().and_then(|source| source.text.get(..part.end)).unwrap_or("");
+    let mut module = Module::new();
+    module.sources = sources;
+    let mut parser = Parser::new(module, file, text, part.start, options);
     parser.parse_file();
     parser.finish()
 }
@@ -103,7 +127,7 @@ pub fn parse_whole<T>(
     let mut module = Module::new();
     let text = text.get(..text.len().min(MAX_SOURCE_BYTES)).unwrap_or("");
     let file = module.sources.add("<text>", text);
-    let mut parser = Parser::new(module, file, text, options);
+    let mut parser = Parser::new(module, file, text, 0, options);
     let result = rule(&mut parser).and_then(|value| parser.expect_end().map(|()| value));
     match result {
         Ok(value) if !parser.diagnostics.has_errors() => Ok(value),
@@ -116,58 +140,51 @@ pub fn parse_whole<T>(
 pub struct Parser<'s> {
     text: &'s str,
     file: FileId,
-    tokens: Vec<Token>,
-    comments: Vec<Comment>,
-    position: usize,
-    /// The rest of a token that was taken in parts, in place of the token at `position`.
-    split: Option<Token>,
-    last_end: u32,
+    cursor: cursor::Cursor<'s>,
     depth: usize,
     region_depth: usize,
-    next_comment: usize,
     registry: &'s Registry,
     allow_unregistered: bool,
     module: Module,
     diagnostics: Diagnostics,
-    scopes: Vec<names::Scope>,
-    blocks: Vec<HashMap<Box<str>, names::BlockEntry>>,
-    aliases: HashMap<Box<str>, names::AliasEntry>,
-    type_cache: HashMap<&'s str, Type>,
-    brace_depths: Vec<u32>,
+    scopes: Vec<names::Scope<'s>>,
+    definitions: names::Definitions,
+    blocks: Vec<HashMap<&'s str, names::BlockEntry>>,
+    aliases: HashMap<&'s str, names::AliasEntry>,
+    shared: shared::Shared<'s>,
     current_block: Option<BlockId>,
-    /// The comment on the line of the op whose region was read last.
-    pending_trailing: Option<std::sync::Arc<str>>,
+    /// The comments behind the braces that open the regions of the op being read.
+    pending_trailing: Vec<Arc<str>>,
     too_deep: bool,
 }
 
 impl<'s> Parser<'s> {
-    fn new(module: Module, file: FileId, text: &'s str, options: ParseOptions<'s>) -> Self {
-        let lexed = lex(text);
+    /// A parser of what stands from byte `start` on.
+    fn new(module: Module, file: FileId, text: &'s str, start: usize, options: ParseOptions<'s>) -> Self {
         let mut parser = Self {
             text,
             file,
-            tokens: lexed.tokens,
-            comments: lexed.comments,
-            position: 0,
-            split: None,
-            last_end: 0,
+            cursor: cursor::Cursor::new(text, start as u32),
             depth: 0,
             region_depth: 0,
-            next_comment: 0,
             registry: options.registry,
             allow_unregistered: options.allow_unregistered,
             module,
             diagnostics: Diagnostics::new(),
             scopes: vec![names::Scope::isolated()],
+            definitions: names::Definitions::default(),
             blocks: Vec::new(),
             aliases: HashMap::default(),
-            type_cache: HashMap::default(),
-            brace_depths: Vec::new(),
+            shared: shared::Shared::default(),
             current_block: None,
-            pending_trailing: None,
+            pending_trailing: Vec::new(),
             too_deep: false,
         };
-        parser.find_aliases();
+        // An op takes a line, more or less.
+        let part = text.as_bytes().get(start..).unwrap_or(&[]);
+        let lines = memchr::memchr_iter(b'\n', part).count();
+        parser.module.reserve(lines.min(part.len() / 16));
+        parser.find_aliases(start);
         parser
     }
 

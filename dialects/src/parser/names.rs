@@ -1,39 +1,119 @@
 //! Names of values, blocks and aliases while parsing.
 
-use indexmap::IndexMap;
-use ipu_device::hash::HashMap;
-use smallvec::SmallVec;
+use hashbrown::HashTable;
+use ipu_device::hash::{HashMap, HashSet};
 
-use super::{ParseResult, Parser, Reported, UnresolvedOperand};
+use super::{ParseResult, Parser, Reported};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{Alias, AliasValue, BlockId, Trivia, Type, ValueId, ValueSource};
 use crate::lexer::TokenKind;
 use crate::source::Span;
 
-/// The names of one region, or of one isolated op.
-#[derive(Debug, Default)]
-pub(super) struct Scope {
-    isolated: bool,
-    values: HashMap<Box<str>, ValueEntry>,
-    /// Values used and not yet defined; only in isolated scopes.
-    forward: IndexMap<(Box<str>, u32), (ValueId, Span)>,
+/// A name in the text, without the `%` before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrittenName {
+    start: u32,
+    end: u32,
 }
 
-#[derive(Debug)]
-enum ValueEntry {
-    Defined {
-        values: SmallVec<[ValueId; 1]>,
-        span: Span,
-    },
+/// `%name` or `%name#index`, not yet looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnresolvedOperand {
+    /// The name.
+    pub name: WrittenName,
+    /// Number after `#`, else 0.
+    pub index: u32,
+    /// Place.
+    pub span: Span,
+}
+
+/// The names of one region, or of one isolated op.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'s> {
+    isolated: bool,
+    values: HashTable<Named>,
+    /// Names whose definition failed and was reported.
+    poisoned: HashSet<&'s str>,
+    /// Values used and not yet defined; only in isolated scopes.
+    forward: HashMap<(&'s str, u32), (ValueId, Span)>,
+}
+
+/// A value by the hash of its name; the name itself stands in the text, where the value is defined.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    hash: u32,
+    value: ValueId,
+}
+
+impl Named {
+    /// The hash as wide as the table wants it.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+fn hash_name(name: &str) -> u32 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    name.hash(&mut hasher);
+    (hasher.finish() >> 16) as u32
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Found {
+    Value(ValueId),
     /// Its definition failed and was reported.
     Poisoned,
 }
 
-impl Scope {
+impl Scope<'_> {
     pub(super) fn isolated() -> Self {
         Self { isolated: true, ..Self::default() }
     }
+}
+
+/// Where the text defines each value.
+#[derive(Debug, Default)]
+pub(super) struct Definitions {
+    /// By value: the first byte of its name; `u32::MAX` if the text does not name it.
+    starts: Vec<u32>,
+    /// Number of values of a name that has several, by the first.
+    groups: HashMap<ValueId, u32>,
+}
+
+impl Definitions {
+    fn set(&mut self, value: ValueId, start: u32) {
+        if self.starts.len() <= value.index() {
+            self.starts.resize(value.index() + 1, u32::MAX);
+        }
+        self.starts[value.index()] = start;
+    }
+
+    /// The text from the name of `value` on.
+    fn text_from<'s>(&self, text: &'s str, value: ValueId) -> &'s str {
+        let start = self.starts.get(value.index()).copied().unwrap_or(u32::MAX);
+        text.get(start as usize..).unwrap_or("")
+    }
+
+    fn name<'s>(&self, text: &'s str, value: ValueId) -> &'s str {
+        let rest = self.text_from(text, value);
+        let end = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
+        rest.get(..end).unwrap_or("")
+    }
+
+    fn is_named(&self, text: &str, value: ValueId, name: &str) -> bool {
+        let rest = self.text_from(text, value).as_bytes();
+        rest.starts_with(name.as_bytes()) && !rest.get(name.len()).copied().is_some_and(is_name_byte)
+    }
+
+    fn group(&self, first: ValueId) -> u32 {
+        self.groups.get(&first).copied().unwrap_or(1)
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-')
 }
 
 #[derive(Debug)]
@@ -46,7 +126,8 @@ pub(super) struct BlockEntry {
 /// An alias: where its definition stands, and its value once read.
 #[derive(Debug)]
 pub(super) struct AliasEntry {
-    position: usize,
+    /// First byte of the name.
+    start: u32,
     state: AliasState,
 }
 
@@ -54,12 +135,49 @@ pub(super) struct AliasEntry {
 enum AliasState {
     Unread,
     Reading,
-    Read { value: AliasValue, end: usize, last_end: u32 },
+    Read(AliasValue),
     Failed,
 }
 
-impl Parser<'_> {
+impl<'s> Parser<'s> {
     // Values.
+
+    /// The text of a name.
+    #[must_use]
+    pub fn name_text(&self, name: WrittenName) -> &'s str {
+        self.text.get(name.start as usize..name.end as usize).unwrap_or("")
+    }
+
+    /// The name that the module keeps: numbers are given anew when it is printed.
+    pub(super) fn kept_name(&self, name: WrittenName) -> Option<&'s str> {
+        Some(self.name_text(name)).filter(|text| !text.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
+    /// `%name`: takes it.
+    pub(super) fn parse_value_name(&mut self, what: &str) -> ParseResult<WrittenName> {
+        let token = self.expect(TokenKind::Percent, what)?;
+        Ok(WrittenName { start: token.start + 1, end: token.end })
+    }
+
+    /// `%name` or `%name#index`
+    ///
+    /// # Errors
+    /// No value is next.
+    pub fn parse_operand(&mut self) -> ParseResult<UnresolvedOperand> {
+        let span = self.span();
+        let name = self.parse_value_name("a value such as `%x`")?;
+        let next = self.peek();
+        let mut index = 0;
+        if next.kind == TokenKind::Hash && next.start == name.end {
+            let text = &self.token_text(next)[1..];
+            let Ok(number) = text.parse() else {
+                return self.unexpected("a result number such as `#1`");
+            };
+            self.advance();
+            index = number;
+        }
+        Ok(UnresolvedOperand { name, index, span: self.span_since(span) })
+    }
 
     pub(super) fn push_scope(&mut self, isolated: bool) {
         self.scopes.push(Scope { isolated, ..Scope::default() });
@@ -68,61 +186,103 @@ impl Parser<'_> {
     /// Leaves a scope; what is still undefined in an isolated one is an error.
     pub(super) fn pop_scope(&mut self) {
         let Some(scope) = self.scopes.pop() else { return };
-        for ((name, index), (_, span)) in &scope.forward {
-            if matches!(scope.values.get(name), Some(ValueEntry::Poisoned)) {
-                continue;
-            }
-            let text = if *index == 0 { format!("%{name}") } else { format!("%{name}#{index}") };
+        let mut missing: Vec<(&str, u32, Span)> =
+            scope.forward.iter().map(|(&(name, index), &(_, span))| (name, index, span)).collect();
+        missing.retain(|(name, ..)| !scope.poisoned.contains(name));
+        missing.sort_by_key(|&(_, _, span)| span.start);
+        for (name, index, span) in missing {
+            let text = if index == 0 { format!("%{name}") } else { format!("%{name}#{index}") };
             let mut error =
-                Diagnostic::error(ParseCode::UndefinedValue, *span, format!("value `{text}` is not defined"));
-            if let Some(near) = crate::spelling::nearest(name, scope.values.keys().map(|name| &**name)) {
-                error = error.fix(*span, format!("%{near}"), format!("did you mean `%{near}`?"));
+                Diagnostic::error(ParseCode::UndefinedValue, span, format!("value `{text}` is not defined"));
+            if !self.diagnostics.is_full()
+                && let Some(near) = crate::spelling::nearest(name, self.names_of(&scope))
+            {
+                error = error.fix(span, format!("%{near}"), format!("did you mean `%{near}`?"));
             }
             self.diagnostics.push(error);
         }
     }
 
-    fn isolated_scope(&mut self) -> Option<&mut Scope> {
+    fn names_of(&self, scope: &Scope<'s>) -> impl Iterator<Item = &'s str> {
+        // In order of definition: a table has none.
+        let mut values: Vec<ValueId> = scope.values.iter().map(|named| named.value).collect();
+        values.sort_unstable();
+        values.into_iter().map(|value| self.definitions.name(self.text, value))
+    }
+
+    fn isolated_scope(&mut self) -> Option<&mut Scope<'s>> {
         self.scopes.iter_mut().rev().find(|scope| scope.isolated)
     }
 
     /// Visible scopes, innermost first.
-    fn visible(&self) -> impl Iterator<Item = &Scope> {
+    fn visible(&self) -> impl Iterator<Item = &Scope<'s>> {
         let isolated = self.scopes.iter().rposition(|scope| scope.isolated).unwrap_or(0);
         self.scopes.get(isolated..).unwrap_or(&[]).iter().rev()
     }
 
-    fn find_value(&self, name: &str) -> Option<&ValueEntry> {
-        self.visible().find_map(|scope| scope.values.get(name))
+    fn find_value(&self, name: &str, hash: u32) -> Option<Found> {
+        self.visible().find_map(|scope| {
+            let named = scope.values.find(Named::spread(hash), |named| {
+                named.hash == hash && self.definitions.is_named(self.text, named.value, name)
+            });
+            match named {
+                Some(named) => Some(Found::Value(named.value)),
+                None => scope.poisoned.contains(name).then_some(Found::Poisoned),
+            }
+        })
     }
 
-    /// Gives `name` (without `%`) to `values`.
-    pub(super) fn define_values(&mut self, name: &str, values: &[ValueId], span: Span) -> ParseResult<()> {
-        if let Some(entry) = self.find_value(name) {
+    fn definition_span(&self, value: ValueId) -> Span {
+        let name = self.definitions.name(self.text, value);
+        let start = self.definitions.starts.get(value.index()).copied().unwrap_or(1);
+        Span::new(self.file, start.saturating_sub(1), start.saturating_add(name.len() as u32))
+    }
+
+    /// Gives `name` to the `count` values from `first` on.
+    pub(super) fn define_values(
+        &mut self,
+        name: WrittenName,
+        first: ValueId,
+        count: usize,
+        span: Span,
+    ) -> ParseResult<()> {
+        let text = self.name_text(name);
+        let hash = hash_name(text);
+        if let Some(found) = self.find_value(text, hash) {
             let error =
-                Diagnostic::error(ParseCode::Redefinition, span, format!("value `%{name}` is defined twice"));
-            let error = match entry {
-                ValueEntry::Defined { span, .. } => error.label(*span, "the first definition"),
-                ValueEntry::Poisoned => error,
+                Diagnostic::error(ParseCode::Redefinition, span, format!("value `%{text}` is defined twice"));
+            let error = match found {
+                Found::Value(value) => error.label(self.definition_span(value), "the first definition"),
+                Found::Poisoned => error,
             };
             return self.report(error);
         }
-        let entry = ValueEntry::Defined { values: SmallVec::from_slice(values), span };
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.values.insert(name.into(), entry);
+        self.definitions.set(first, name.start);
+        if count > 1 {
+            self.definitions.groups.insert(first, count as u32);
         }
-        self.resolve_forward(name, values, span)
+        if let Some(scope) = self.scopes.last_mut() {
+            let rehash = |named: &Named| Named::spread(named.hash);
+            scope.values.insert_unique(Named::spread(hash), Named { hash, value: first }, rehash);
+        }
+        self.resolve_forward(text, first, count, span)
     }
 
-    fn resolve_forward(&mut self, name: &str, values: &[ValueId], span: Span) -> ParseResult<()> {
+    fn resolve_forward(
+        &mut self,
+        name: &'s str,
+        first: ValueId,
+        count: usize,
+        span: Span,
+    ) -> ParseResult<()> {
         let pending = match self.isolated_scope() {
             Some(scope) if !scope.forward.is_empty() => &mut scope.forward,
             _ => return Ok(()),
         };
         let mut found = Vec::new();
-        for (index, &value) in values.iter().enumerate() {
-            if let Some((forward, used)) = pending.shift_remove(&(name.into(), index as u32)) {
-                found.push((forward, used, value));
+        for index in 0..count {
+            if let Some((forward, used)) = pending.remove(&(name, index as u32)) {
+                found.push((forward, used, ValueId::new(first.index() + index)));
             }
         }
         for (forward, used, value) in found {
@@ -139,9 +299,16 @@ impl Parser<'_> {
     }
 
     /// Marks `name` as one whose definition failed.
-    pub(super) fn poison(&mut self, name: &str) {
+    pub(super) fn poison(&mut self, name: WrittenName) {
+        let text = self.name_text(name);
+        let hash = hash_name(text);
         if let Some(scope) = self.scopes.last_mut() {
-            scope.values.entry(name.into()).or_insert(ValueEntry::Poisoned);
+            let known = scope.values.find(Named::spread(hash), |named| {
+                named.hash == hash && self.definitions.is_named(self.text, named.value, text)
+            });
+            if known.is_none() {
+                scope.poisoned.insert(text);
+            }
         }
     }
 
@@ -154,60 +321,63 @@ impl Parser<'_> {
         operand: &UnresolvedOperand,
         ty: Option<&Type>,
     ) -> ParseResult<ValueId> {
-        let UnresolvedOperand { name, index, span } = operand;
-        match self.find_value(name) {
-            Some(ValueEntry::Poisoned) => Err(Reported),
-            Some(ValueEntry::Defined { values, span: defined }) => {
-                let (count, defined) = (values.len(), *defined);
-                let Some(&value) = values.get(*index as usize) else {
+        let &UnresolvedOperand { name, index, span } = operand;
+        let name = self.name_text(name);
+        match self.find_value(name, hash_name(name)) {
+            Some(Found::Poisoned) => Err(Reported),
+            Some(Found::Value(first)) => {
+                let count = self.definitions.group(first);
+                if index >= count {
                     let message = format!("`%{name}` has {count} values, there is no `#{index}`");
-                    let error = Diagnostic::error(ParseCode::UndefinedValue, *span, message);
-                    return self.report(error.label(defined, "defined here"));
-                };
+                    let error = Diagnostic::error(ParseCode::UndefinedValue, span, message);
+                    return self.report(error.label(self.definition_span(first), "defined here"));
+                }
+                let value = ValueId::new(first.index() + index as usize);
                 let actual = self.module.value_type(value);
                 match ty {
                     Some(ty) if ty != actual => {
                         let message = format!("`%{name}` is used as `{ty}`, but it is `{actual}`");
-                        let error = Diagnostic::error(ParseCode::TypeMismatch, *span, message);
-                        self.report(error.label(defined, "defined here"))
+                        let error = Diagnostic::error(ParseCode::TypeMismatch, span, message);
+                        self.report(error.label(self.definition_span(first), "defined here"))
                     }
                     _ => Ok(value),
                 }
             }
-            None => self.forward_value(operand, ty),
+            None => self.forward_value(name, index, span, ty),
         }
     }
 
-    fn forward_value(&mut self, operand: &UnresolvedOperand, ty: Option<&Type>) -> ParseResult<ValueId> {
-        let UnresolvedOperand { name, index, span } = operand;
+    fn forward_value(
+        &mut self,
+        name: &'s str,
+        index: u32,
+        span: Span,
+        ty: Option<&Type>,
+    ) -> ParseResult<ValueId> {
         let Some(ty) = ty else {
-            let near = {
-                let names = self.visible().flat_map(|scope| scope.values.keys().map(|name| &**name));
-                crate::spelling::nearest(name, names).map(str::to_owned)
-            };
-            let mut error = Diagnostic::error(
-                ParseCode::UndefinedValue,
-                *span,
-                format!("value `%{name}` is not defined"),
-            );
-            if let Some(near) = near {
-                error = error.fix(*span, format!("%{near}"), format!("did you mean `%{near}`?"));
+            let message = format!("value `%{name}` is not defined");
+            let mut error = Diagnostic::error(ParseCode::UndefinedValue, span, message);
+            if !self.diagnostics.is_full() {
+                let names = self.visible().flat_map(|scope| self.names_of(scope));
+                if let Some(near) = crate::spelling::nearest(name, names) {
+                    error = error.fix(span, format!("%{near}"), format!("did you mean `%{near}`?"));
+                }
             }
             return self.report(error);
         };
-        let key = (name.clone(), *index);
+        let key = (name, index);
         let known = self.isolated_scope().and_then(|scope| scope.forward.get(&key)).map(|&(value, _)| value);
         if let Some(value) = known {
             let actual = self.module.value_type(value);
             if actual != ty {
                 let message = format!("`%{name}` is used as `{ty}` here and as `{actual}` above");
-                return self.error(ParseCode::TypeMismatch, *span, message);
+                return self.error(ParseCode::TypeMismatch, span, message);
             }
             return Ok(value);
         }
-        let value = self.module.create_value(ty.clone(), ValueSource::Forward, Some((&**name).into()));
+        let value = self.module.create_value(ty.clone(), ValueSource::Forward, Some(name));
         if let Some(scope) = self.isolated_scope() {
-            scope.forward.insert(key, (value, *span));
+            scope.forward.insert(key, (value, span));
         }
         Ok(value)
     }
@@ -215,12 +385,12 @@ impl Parser<'_> {
     // Blocks.
 
     /// The block `name` (without `^`) of the current region, which may be defined later.
-    pub(super) fn block_named(&mut self, name: &str, span: Span) -> BlockId {
+    pub(super) fn block_named(&mut self, name: &'s str, span: Span) -> BlockId {
         let known = self.blocks.last().and_then(|blocks| blocks.get(name)).map(|entry| entry.block);
         known.unwrap_or_else(|| {
             let block = self.module.create_block();
             if let Some(blocks) = self.blocks.last_mut() {
-                blocks.insert(name.into(), BlockEntry { block, defined: false, span });
+                blocks.insert(name, BlockEntry { block, defined: false, span });
             }
             block
         })
@@ -239,29 +409,39 @@ impl Parser<'_> {
 
     // Aliases.
 
-    /// Finds all alias definitions, so that an alias may be used above its definition.
-    pub(super) fn find_aliases(&mut self) {
-        for position in 0..self.tokens.len() {
-            let token = self.token_at(position);
-            let defines = matches!(token.kind, TokenKind::Hash | TokenKind::Bang)
-                && self.token_at(position + 1).kind == TokenKind::Equal;
-            if !defines {
+    /// Finds all alias definitions from byte `from` on, so that an alias may be used above its definition: `#name =` or `!name =`, not in a string or
+    /// comment. Tokens and comments end with their line, so the line before such a place tells.
+    pub(super) fn find_aliases(&mut self, from: usize) {
+        let part = self.text.as_bytes().get(from..).unwrap_or(&[]);
+        for start in memchr::memchr2_iter(b'#', b'!', part).map(|at| from + at) {
+            let rest = &self.text[start + 1..];
+            let length = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
+            let name = &self.text[start..start + 1 + length];
+            let defines = rest[length..].trim_start().starts_with('=');
+            if length == 0 || !defines || name.contains('.') || !self.is_token_start(start) {
                 continue;
             }
-            let name = self.token_text(token);
-            if name.contains('.') {
-                continue;
+            let entry = AliasEntry { start: start as u32, state: AliasState::Unread };
+            self.aliases.entry(name).or_insert(entry);
+        }
+    }
+
+    fn is_token_start(&self, offset: usize) -> bool {
+        let line = memchr::memrchr(b'\n', &self.text.as_bytes()[..offset]).map_or(0, |at| at + 1);
+        let mut lexer = crate::lexer::Lexer::new(self.text);
+        lexer.seek(line as u32);
+        loop {
+            let token = lexer.next_token();
+            if token.start as usize >= offset {
+                return token.start as usize == offset;
             }
-            let entry = AliasEntry { position, state: AliasState::Unread };
-            self.aliases.entry(name.into()).or_insert(entry);
         }
     }
 
     /// The value of alias `name` (with its `#` or `!`).
-    pub(super) fn resolve_alias(&mut self, name: &str, span: Span) -> ParseResult<AliasValue> {
+    pub(super) fn resolve_alias(&mut self, name: &'s str, span: Span) -> ParseResult<AliasValue> {
         let Some(entry) = self.aliases.get_mut(name) else {
-            let near =
-                crate::spelling::nearest(name, self.aliases.keys().map(|name| &**name)).map(str::to_owned);
+            let near = crate::spelling::nearest(name, self.aliases.keys().copied()).map(str::to_owned);
             let message = format!("alias `{name}` is not defined");
             let mut error = Diagnostic::error(ParseCode::UnknownAlias, span, message);
             if let Some(near) = near {
@@ -276,41 +456,60 @@ impl Parser<'_> {
             }
             state => {
                 entry.state = state.clone();
-                return if let AliasState::Read { value, .. } = state { Ok(value) } else { Err(Reported) };
+                return if let AliasState::Read(value) = state { Ok(value) } else { Err(Reported) };
             }
         }
-        let position = entry.position;
-        let saved = (self.position, self.split, self.last_end);
-        (self.position, self.split) = (position + 2, None);
-        let result = if name.starts_with('#') {
-            self.parse_attribute().map(AliasValue::Attribute)
-        } else {
-            self.parse_type().map(AliasValue::Type)
-        };
-        let state = match &result {
-            Ok(value) => {
-                AliasState::Read { value: value.clone(), end: self.position, last_end: self.last_end }
-            }
-            Err(Reported) => AliasState::Failed,
-        };
-        (self.position, self.split, self.last_end) = saved;
-        if let Some(entry) = self.aliases.get_mut(name) {
-            entry.state = state;
-        }
+        let start = entry.start;
+        let saved = self.place();
+        let keeps_comments = std::mem::replace(&mut self.cursor.keeps_comments, false);
+        self.seek(start);
+        let result = self.parse_alias_value(name);
+        self.cursor.keeps_comments = keeps_comments;
+        self.go_to(saved);
+        self.set_alias(name, &result);
         result
+    }
+
+    /// `#name = attribute` or `!name = type`: the value.
+    fn parse_alias_value(&mut self, name: &str) -> ParseResult<AliasValue> {
+        self.advance();
+        self.expect(TokenKind::Equal, "`=`")?;
+        // Not shared with equal texts: two aliases of one value stay two.
+        if name.starts_with('#') {
+            self.nested(Self::parse_attribute_inner).map(AliasValue::Attribute)
+        } else {
+            self.nested(Self::parse_type_inner).map(AliasValue::Type)
+        }
+    }
+
+    fn set_alias(&mut self, name: &str, value: &ParseResult<AliasValue>) {
+        if let Some(entry) = self.aliases.get_mut(name) {
+            entry.state = match value {
+                Ok(value) => AliasState::Read(value.clone()),
+                Err(Reported) => AliasState::Failed,
+            };
+        }
     }
 
     /// The definition of an alias at top level.
     pub(super) fn parse_alias_definition(&mut self, leading: Trivia) -> ParseResult<()> {
-        let (span, name, position) = (self.span(), self.peek_text(), self.position);
-        if self.aliases.get(name).is_none_or(|entry| entry.position != position) {
-            return self.error(ParseCode::BadAlias, span, format!("alias `{name}` is defined twice"));
-        }
-        let value = self.resolve_alias(name, span)?;
-        if let Some(AliasEntry { state: AliasState::Read { end, last_end, .. }, .. }) = self.aliases.get(name)
-        {
-            (self.position, self.split, self.last_end) = (*end, None, *last_end);
-        }
+        let (span, name) = (self.span(), self.peek_text());
+        let state = match self.aliases.get_mut(name) {
+            Some(entry) if entry.start == span.start => {
+                std::mem::replace(&mut entry.state, AliasState::Reading)
+            }
+            _ => {
+                return self.error(ParseCode::BadAlias, span, format!("alias `{name}` is defined twice"));
+            }
+        };
+        let value = match state {
+            AliasState::Failed | AliasState::Reading => Err(Reported),
+            // Read above, for a use; here again, for what follows it.
+            AliasState::Read(value) => self.parse_alias_value(name).map(|_| value),
+            AliasState::Unread => self.parse_alias_value(name),
+        };
+        self.set_alias(name, &value);
+        let value = value?;
         let mut trivia = leading;
         self.take_trailing(&mut trivia);
         // The printer makes the table of locations anew.

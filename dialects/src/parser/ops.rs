@@ -1,60 +1,33 @@
 //! Ops: results, generic form, dispatch to pretty forms, recovery.
 
-use std::sync::Arc;
+use smallvec::SmallVec;
 
+use super::cursor::Place;
 use super::locations::split_origin;
+use super::names::{UnresolvedOperand, WrittenName};
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::declaration::Trait;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{InsertionPoint, Name, OpKind, OpState, RegionId, Trivia, Type};
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 use crate::limits::MAX_RESULT_GROUP;
 use crate::source::Span;
 
-/// `%name` or `%name#index`, not yet looked up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnresolvedOperand {
-    /// Name without `%`.
-    pub name: Box<str>,
-    /// Number after `#`, else 0.
-    pub index: u32,
-    /// Place.
-    pub span: Span,
-}
-
 /// `%name` or `%name:count` before `=`.
 struct ResultName {
-    name: Box<str>,
+    name: WrittenName,
     count: usize,
     span: Span,
 }
 
-impl Parser<'_> {
-    /// `%name` or `%name#index`
-    ///
-    /// # Errors
-    /// No value is next.
-    pub fn parse_operand(&mut self) -> ParseResult<UnresolvedOperand> {
-        let span = self.span();
-        let token = self.expect(TokenKind::Percent, "a value such as `%x`")?;
-        let name = Box::from(&self.token_text(token)[1..]);
-        let next = self.peek();
-        let mut index = 0;
-        if next.kind == TokenKind::Hash && next.start == token.end {
-            let text = &self.token_text(next)[1..];
-            let Ok(number) = text.parse() else {
-                return self.unexpected("a result number such as `#1`");
-            };
-            self.advance();
-            index = number;
-        }
-        Ok(UnresolvedOperand { name, index, span: self.span_since(span) })
-    }
+/// The result names of an op.
+type ResultNames = SmallVec<[ResultName; 2]>;
 
+impl<'s> Parser<'s> {
     /// Parses one op into the current block. On error goes on to where the next op seems to start.
     pub(super) fn parse_op_or_recover(&mut self) {
-        let start = self.position;
+        let start = self.place();
         let leading = self.take_leading();
         let scopes = (self.scopes.len(), self.blocks.len(), self.current_block);
         let (depth, region_depth) = (self.depth, self.region_depth);
@@ -68,60 +41,76 @@ impl Parser<'_> {
             self.current_block = scopes.2;
             (self.depth, self.region_depth) = (depth, region_depth);
             for name in &names {
-                self.poison(&name.name);
+                self.poison(name.name);
             }
             self.recover(start);
         }
     }
 
-    /// Skips to the next line that starts an op or ends the block, at the brace depth of token `start`.
-    fn recover(&mut self, start: usize) {
-        if self.brace_depths.is_empty() {
-            self.brace_depths = brace_depths(&self.tokens);
+    /// Skips from where an error was found to the next line that starts an op or ends the block, at the brace depth of `start`, where
+    /// the failed op starts.
+    fn recover(&mut self, start: Place) {
+        let failed = self.peek().start;
+        self.go_to(start);
+        let mut depth = 0usize;
+        while !self.at(TokenKind::End) {
+            let token = self.peek();
+            let passed = token.start >= failed && token.start > start.offset();
+            if passed && depth == 0 && self.starts_op() {
+                break;
+            }
+            match token.kind {
+                TokenKind::LeftBrace => depth += 1,
+                TokenKind::RightBrace if depth == 0 => break,
+                TokenKind::RightBrace => depth -= 1,
+                _ => {}
+            }
+            self.advance();
         }
-        self.split = None;
-        let depth_at = |position: usize| self.brace_depths.get(position).copied().unwrap_or(0);
-        let depth = depth_at(start);
-        let mut position = self.position.max(start + 1);
+        self.drop_comments();
+    }
+
+    /// Whether the next token stands first on its line and may start an op.
+    fn starts_op(&self) -> bool {
+        let token = self.peek();
+        let between = self.text.get(self.last_end() as usize..token.start as usize).unwrap_or("");
+        let starts = match token.kind {
+            TokenKind::Percent | TokenKind::String | TokenKind::UnterminatedString | TokenKind::Caret => true,
+            TokenKind::Hash | TokenKind::Bang => self.peek_second().kind == TokenKind::Equal,
+            TokenKind::Word => self.token_text(token).contains('.'),
+            _ => false,
+        };
+        starts && between.contains('\n')
+    }
+
+    /// Whether an operand is next, and not the names of the op in the next line: `%a =`, `%a, %b:2 =`.
+    pub(super) fn at_operand(&self) -> bool {
+        if !self.at(TokenKind::Percent) {
+            return false;
+        }
+        let between = self.text.get(self.last_end() as usize..self.peek().start as usize).unwrap_or("");
+        if !between.contains('\n') {
+            return true;
+        }
+        let mut lexer = Lexer::new(self.text);
+        lexer.seek(self.peek().end);
         loop {
-            let token = self.token_at(position);
-            let here = depth_at(position);
-            let closes = token.kind == TokenKind::RightBrace && here < depth;
-            if token.kind == TokenKind::End || here < depth || closes {
-                break;
+            match lexer.next_token().kind {
+                TokenKind::Equal => return false,
+                TokenKind::Percent | TokenKind::Comma | TokenKind::Colon | TokenKind::Decimal => {}
+                _ => return true,
             }
-            let previous = self.token_at(position - 1);
-            let between = self.text.get(previous.end as usize..token.start as usize).unwrap_or("");
-            let starts = match token.kind {
-                TokenKind::Percent | TokenKind::String | TokenKind::UnterminatedString | TokenKind::Caret => {
-                    true
-                }
-                TokenKind::Hash | TokenKind::Bang => self.token_at(position + 1).kind == TokenKind::Equal,
-                TokenKind::Word => self.token_text(token).contains('.'),
-                _ => false,
-            };
-            if starts && here == depth && between.contains('\n') {
-                break;
-            }
-            position += 1;
-        }
-        self.last_end = self.token_at(position - 1).end;
-        self.position = position;
-        while self.comments.get(self.next_comment).is_some_and(|comment| (comment.before as usize) < position)
-        {
-            self.next_comment += 1;
         }
     }
 
-    fn parse_result_names(&mut self) -> ParseResult<Vec<ResultName>> {
-        let mut names = Vec::new();
+    fn parse_result_names(&mut self) -> ParseResult<ResultNames> {
+        let mut names = ResultNames::new();
         if !self.at(TokenKind::Percent) {
             return Ok(names);
         }
         loop {
             let span = self.span();
-            let token = self.expect(TokenKind::Percent, "a result name such as `%x`")?;
-            let name = Box::from(&self.token_text(token)[1..]);
+            let name = self.parse_value_name("a result name such as `%x`")?;
             let mut count = 1;
             if self.eat(TokenKind::Colon) {
                 let at = self.span();
@@ -147,28 +136,25 @@ impl Parser<'_> {
     ) -> ParseResult<()> {
         let start = self.span();
         let span_start = names.first().map_or(start, |name| name.span);
-        self.pending_trailing = None;
+        self.pending_trailing.clear();
         let mut state = match self.peek().kind {
             TokenKind::String => self.parse_generic_op()?,
             TokenKind::Word => self.parse_pretty_op()?,
             _ => return self.unexpected("an op"),
         };
         state.span = self.op_span(span_start, start);
-        if self.at_word("loc") {
-            let location = self.parse_location()?;
+        if let Some(location) = self.parse_optional_location()? {
             (state.location, state.origin) = split_origin(location);
         }
         self.check_result_names(names, &state, start)?;
-        for name in names {
-            let kept = !name.name.bytes().all(|byte| byte.is_ascii_digit());
-            state.result_names.push(kept.then(|| Arc::from(&*name.name)));
-            state.result_names.extend(std::iter::repeat_n(None, name.count - 1));
-        }
         let op = self.module.create_op(state);
         if let Some(block) = self.current_block {
             self.module.insert(InsertionPoint::BlockEnd(block), op);
         }
-        let mut trivia = Trivia { leading, trailing: self.pending_trailing.take() };
+        let mut trivia = Trivia { leading, trailing: None };
+        for comment in std::mem::take(&mut self.pending_trailing) {
+            trivia.add_trailing(comment);
+        }
         self.take_trailing(&mut trivia);
         self.module.set_trivia(op, trivia);
         self.define_results(names, op)
@@ -177,8 +163,9 @@ impl Parser<'_> {
     fn define_results(&mut self, names: &[ResultName], op: crate::ir::OpId) -> ParseResult<()> {
         let mut first = 0;
         for name in names {
-            let values = self.module.results(op).get(first..first + name.count).unwrap_or(&[]).to_vec();
-            self.define_values(&name.name, &values, name.span)?;
+            let value = self.module.result(op, first);
+            self.module.set_value_name(value, self.kept_name(name.name));
+            self.define_values(name.name, value, name.count, name.span)?;
             first += name.count;
         }
         Ok(())
@@ -186,10 +173,11 @@ impl Parser<'_> {
 
     /// The op's first line: messages point there, not at its regions.
     fn op_span(&self, from: Span, start: Span) -> Span {
-        let text = self.text.get(from.start as usize..self.last_end as usize).unwrap_or("");
-        let line = text.find('\n').map_or(self.last_end, |at| from.start + at as u32);
-        let code = self.text.get(from.start as usize..line as usize).unwrap_or("");
-        let code = code.find("//").map_or(code, |at| &code[..at]).trim_end_matches([' ', '{', '\r']);
+        let text = self.text_from(from.start);
+        let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text, |at| &text[..at]);
+        let comment = memchr::memchr_iter(b'/', line.as_bytes()).find(|&at| line[at..].starts_with("//"));
+        let code = comment.map_or(line, |at| &line[..at]);
+        let code = code.trim_end_matches([' ', '{', '\r']);
         Span::new(self.file, from.start, (from.start + code.len() as u32).max(start.end))
     }
 
@@ -239,20 +227,13 @@ impl Parser<'_> {
     fn parse_generic_op(&mut self) -> ParseResult<OpState> {
         let span = self.span();
         let name = self.parse_string("an op name")?;
-        let kind = match self.registry.op(&name) {
-            Some(declaration) => OpKind::Declared(declaration),
-            None if self.allow_unregistered => OpKind::Undeclared(Name::intern(&name)),
-            None => {
-                let error = self.unknown_op(&name, span);
-                self.diagnostics.push(error.note("`--allow-unregistered-dialect` keeps undeclared ops"));
-                OpKind::Undeclared(Name::intern(&name))
-            }
-        };
+        let kind = self.generic_kind(&name, span);
         let mut state = OpState::new(kind);
-        let operands = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, Self::parse_operand)?;
+        let operands = self.parse_generic_operands()?;
         if self.at(TokenKind::LeftSquare) {
-            state.successors =
+            let list =
                 self.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, Self::parse_successor)?;
+            state.successors = list.into();
         }
         if self.at(TokenKind::Less) && self.peek_second().kind == TokenKind::LeftBrace {
             self.advance();
@@ -260,7 +241,7 @@ impl Parser<'_> {
             self.expect(TokenKind::Greater, "`>`")?;
         }
         if self.at(TokenKind::LeftParen) {
-            state.regions = self.parse_generic_regions(kind)?;
+            state.regions = self.parse_generic_regions(kind)?.into();
         }
         if self.at(TokenKind::LeftBrace) {
             let at = self.span();
@@ -275,23 +256,67 @@ impl Parser<'_> {
         }
         self.expect(TokenKind::Colon, "`:` and the type of the op")?;
         let at = self.span();
-        let ty = self.parse_function_type()?;
+        let ty = self.parse_op_type()?;
         let Some(function) = ty.as_function() else { return self.unexpected("a function type") };
         if function.inputs.len() != operands.len() {
             let message = format!("{} operands and {} operand types", operands.len(), function.inputs.len());
             return self.error(ParseCode::BadOp, at, message);
         }
-        state.operands = self.resolve_all(&operands, &function.inputs)?;
-        state.result_types.clone_from(&function.results);
+        for (operand, ty) in operands.iter().zip(&function.inputs) {
+            state.operands.push(self.resolve_operand(operand, Some(ty))?);
+        }
+        state.result_types.extend(function.results.iter().cloned());
         Ok(state)
     }
 
-    fn resolve_all(
-        &mut self,
-        operands: &[UnresolvedOperand],
-        types: &[Type],
-    ) -> ParseResult<Vec<crate::ir::ValueId>> {
-        operands.iter().zip(types).map(|(operand, ty)| self.resolve_operand(operand, Some(ty))).collect()
+    fn generic_kind(&mut self, name: &str, span: Span) -> OpKind {
+        if let Some(known) = self.shared.op(name) {
+            return known;
+        }
+        let kind = match self.registry.op(name) {
+            Some(declaration) => OpKind::Declared(declaration),
+            None => OpKind::Undeclared(Name::intern(name)),
+        };
+        if matches!(kind, OpKind::Undeclared(_)) && !self.allow_unregistered {
+            let error = self.unknown_op(name, span);
+            self.diagnostics.push(error.note("`--allow-unregistered-dialect` keeps undeclared ops"));
+        } else {
+            self.shared.set_op(kind);
+        }
+        kind
+    }
+
+    fn parse_generic_operands(&mut self) -> ParseResult<SmallVec<[UnresolvedOperand; 4]>> {
+        self.expect(TokenKind::LeftParen, "`(`")?;
+        let mut operands = SmallVec::new();
+        if self.eat(TokenKind::RightParen) {
+            return Ok(operands);
+        }
+        loop {
+            operands.push(self.parse_operand()?);
+            if self.eat(TokenKind::RightParen) {
+                return Ok(operands);
+            }
+            self.expect(TokenKind::Comma, "`,` or `)`")?;
+        }
+    }
+
+    /// The function type of a generic op. It mostly goes to the end of its line and is one that was read before.
+    fn parse_op_type(&mut self) -> ParseResult<Type> {
+        let start = self.peek().start as usize;
+        let text = self.text.get(start..).unwrap_or("");
+        let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text, |at| &text[..at]);
+        if let Some(ty) = self.shared.line_end(line) {
+            let ty = ty.clone();
+            self.seek((start + line.len()) as u32);
+            return Ok(ty);
+        }
+        let ty = self.parse_function_type()?;
+        // Only a bracket ends a type for certain: `!a.b` may go on in the next line.
+        if self.last_end() as usize == start + line.len() && line.ends_with(['>', ')']) {
+            self.shared.set_line_end(line, &ty);
+        }
+        Ok(ty)
     }
 
     fn parse_generic_regions(&mut self, kind: OpKind) -> ParseResult<Vec<RegionId>> {
@@ -300,21 +325,4 @@ impl Parser<'_> {
             parser.parse_region(Vec::new(), isolated)
         })
     }
-}
-
-/// For each token the number of open braces before it.
-fn brace_depths(tokens: &[crate::lexer::Token]) -> Vec<u32> {
-    let mut depth = 0u32;
-    let step = |token: &crate::lexer::Token| {
-        match token.kind {
-            TokenKind::RightBrace => depth = depth.saturating_sub(1),
-            TokenKind::LeftBrace => {
-                depth += 1;
-                return depth - 1;
-            }
-            _ => {}
-        }
-        depth
-    };
-    tokens.iter().map(step).collect()
 }

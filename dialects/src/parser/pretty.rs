@@ -1,11 +1,11 @@
 //! Pretty forms: follows the format of a declaration.
 
-use super::{ParseResult, Parser, UnresolvedOperand};
+use super::{ParseResult, Parser, UnresolvedOperand, WrittenName};
 use crate::codes::ParseCode;
 use crate::declaration::format::{Element, SEGMENT_SIZES};
 use crate::declaration::{Arity, OpDeclaration, Trait};
 use crate::ir::{
-    Attribute, AttributeKind, BlockId, DenseArray, Name, OpKind, OpState, RegionId, Type, ValueId,
+    Attribute, AttributeKind, BlockId, DenseArray, Location, Name, OpKind, OpState, RegionId, Type, ValueId,
 };
 use crate::lexer::TokenKind;
 use crate::source::Span;
@@ -13,12 +13,14 @@ use crate::source::Span;
 /// An argument of the entry block of a region, given by the syntax of the op.
 #[derive(Debug, Clone)]
 pub struct EntryArgument {
-    /// Name without `%`.
-    pub name: Box<str>,
+    /// Name.
+    pub name: WrittenName,
     /// Place of the name.
     pub span: Span,
     /// Type.
     pub ty: Type,
+    /// Explicit location.
+    pub location: Option<Location>,
 }
 
 /// What the syntax of an op has given so far.
@@ -184,7 +186,7 @@ impl Parser<'_> {
     fn starts_with(&self, element: &Element, declaration: &OpDeclaration) -> bool {
         match element {
             Element::Literal(text) => self.at_literal(text),
-            Element::Operand(_) => self.at(TokenKind::Percent),
+            Element::Operand(_) => self.at_operand(),
             Element::Region(_) => self.at(TokenKind::LeftBrace),
             Element::Attribute(index) => (declaration.attributes[*index].constraint.starts)(self),
             _ => true,
@@ -205,7 +207,7 @@ impl Parser<'_> {
 
     fn parse_operand_part(&mut self, index: usize, op: &mut OpSyntax) -> ParseResult<()> {
         let arity = op.declaration.operands[index].arity;
-        if arity != Arity::One && !self.at(TokenKind::Percent) {
+        if arity != Arity::One && !self.at_operand() {
             return Ok(());
         }
         loop {
@@ -260,13 +262,14 @@ impl Parser<'_> {
     /// `@name(%a: T {attrs}, ...) -> (T {attrs}, ...)`
     fn parse_signature(&mut self, op: &mut OpSyntax) -> ParseResult<()> {
         let name = self.parse_symbol_name()?;
-        op.set_attribute("sym_name", Attribute::string(name));
+        op.set_attribute("sym_name", Attribute::string(name.as_bytes()));
         let arguments = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
             let operand = parser.parse_operand()?;
             parser.expect(TokenKind::Colon, "`:` and a type")?;
             let ty = parser.parse_type()?;
             let attributes = parser.parse_optional_dictionary()?;
-            Ok((EntryArgument { name: operand.name, span: operand.span, ty }, attributes))
+            let location = parser.parse_optional_location()?;
+            Ok((EntryArgument { name: operand.name, span: operand.span, ty, location }, attributes))
         })?;
         let results = if self.eat(TokenKind::Arrow) { self.parse_signature_results()? } else { Vec::new() };
         let inputs = arguments.iter().map(|(argument, _)| argument.ty.clone()).collect();
@@ -314,7 +317,7 @@ impl Parser<'_> {
             let sizes = AttributeKind::DenseArray(DenseArray { element: Type::integer(32), values });
             op.set_attribute(SEGMENT_SIZES, Attribute::new(sizes));
         }
-        state.result_types = self.result_types(&op, &state.operands)?;
+        state.result_types = self.result_types(&op, &state.operands)?.into();
         for (slot, region) in op.regions.iter().zip(declaration.regions) {
             let region_id = match slot {
                 Some(id) => *id,
@@ -323,7 +326,7 @@ impl Parser<'_> {
             state.regions.push(region_id);
         }
         state.attributes = op.attributes;
-        state.successors = op.successors;
+        state.successors = op.successors.into();
         Ok(state)
     }
 
@@ -408,8 +411,8 @@ impl Parser<'_> {
     /// # Errors
     /// The literal does not fit 64 bits.
     pub fn integer_attribute(&mut self, literal: super::IntegerLiteral) -> ParseResult<Attribute> {
-        if i64::try_from(literal.value).is_err() {
-            let message = format!("{} does not fit 64 bits", literal.value);
+        if literal.beyond || i64::try_from(literal.value).is_err() {
+            let message = format!("{literal} does not fit 64 bits");
             return self.error(ParseCode::BadNumber, self.span(), message);
         }
         Ok(Attribute::new(AttributeKind::Integer(crate::ir::IntegerValue {

@@ -34,7 +34,7 @@ impl Parser<'_> {
                 }
                 _ if defines_alias => {
                     let leading = Trivia { leading: self.take_leading(), trailing: None };
-                    let start = self.position;
+                    let start = self.peek().start;
                     if self.parse_alias_definition(leading).is_err() {
                         self.skip_alias(start);
                     }
@@ -48,12 +48,14 @@ impl Parser<'_> {
         self.use_explicit_root();
     }
 
-    fn skip_alias(&mut self, start: usize) {
-        self.split = None;
-        self.position = self.position.max(start + 1);
+    /// Skips the alias that starts at byte `start`: to the next line that does not go on with it.
+    fn skip_alias(&mut self, start: u32) {
+        if self.peek().start == start {
+            self.advance();
+        }
         while !self.at(TokenKind::End) {
-            let (token, previous) = (self.peek(), self.token_at(self.position - 1));
-            let between = self.text.get(previous.end as usize..token.start as usize).unwrap_or("");
+            let token = self.peek();
+            let between = self.text.get(self.last_end() as usize..token.start as usize).unwrap_or("");
             if between.contains('\n') && !matches!(token.kind, TokenKind::RightBrace | TokenKind::Greater) {
                 break;
             }
@@ -90,7 +92,8 @@ impl Parser<'_> {
             return self.error(ParseCode::TooDeep, open, message);
         }
         self.expect(TokenKind::LeftBrace, "`{`")?;
-        let comment = self.take_line_comment();
+        let mut comments = std::mem::take(&mut self.pending_trailing);
+        comments.extend(self.take_line_comment());
         self.region_depth += 1;
         let outer_block = self.current_block.take();
         self.push_scope(isolated);
@@ -100,7 +103,7 @@ impl Parser<'_> {
         self.pop_scope();
         self.current_block = outer_block;
         self.region_depth -= 1;
-        self.pending_trailing = comment;
+        self.pending_trailing = comments;
         result
     }
 
@@ -165,7 +168,9 @@ impl Parser<'_> {
             let arguments = self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
                 let operand = parser.parse_operand()?;
                 parser.expect(TokenKind::Colon, "`:`")?;
-                Ok(EntryArgument { name: operand.name, span: operand.span, ty: parser.parse_type()? })
+                let ty = parser.parse_type()?;
+                let location = parser.parse_optional_location()?;
+                Ok(EntryArgument { name: operand.name, span: operand.span, ty, location })
             })?;
             for argument in arguments {
                 self.add_argument(block, &argument)?;
@@ -176,15 +181,15 @@ impl Parser<'_> {
     }
 
     fn add_argument(&mut self, block: BlockId, argument: &EntryArgument) -> ParseResult<()> {
-        let named = !argument.name.bytes().all(|byte| byte.is_ascii_digit());
-        let name = named.then_some(&*argument.name);
+        let name = self.kept_name(argument.name);
         let value = self.module.add_argument(block, argument.ty.clone(), name);
-        self.define_values(&argument.name, &[value], argument.span)
+        self.module.set_argument_location(value, argument.location.clone());
+        self.define_values(argument.name, value, 1, argument.span)
     }
 
     fn check_blocks_defined(&mut self) {
         let Some(blocks) = self.blocks.pop() else { return };
-        let mut missing: Vec<(Box<str>, BlockEntry)> =
+        let mut missing: Vec<(&str, BlockEntry)> =
             blocks.into_iter().filter(|(_, entry)| !entry.defined).collect();
         missing.sort_by_key(|(_, entry)| entry.span.start);
         for (name, entry) in missing {

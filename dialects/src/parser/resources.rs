@@ -30,7 +30,7 @@ impl Parser<'_> {
         let span = self.span();
         let name = match self.peek().kind {
             TokenKind::String => self.parse_string("a resource name")?,
-            _ => self.parse_word("a resource name")?.to_owned(),
+            _ => self.parse_word("a resource name")?.into(),
         };
         self.expect(TokenKind::Colon, "`:`")?;
         let bytes = self.parse_hexadecimal_bytes()?;
@@ -39,7 +39,7 @@ impl Parser<'_> {
             return self.error(ParseCode::BadAttribute, span, message);
         };
         let resource = Resource { alignment: u32::from_le_bytes(*prefix), data: Arc::from(data) };
-        if self.module.resources.insert(Arc::from(name.as_str()), resource).is_some() {
+        if self.module.resources.insert(Arc::from(&*name), resource).is_some() {
             return self.error(ParseCode::Redefinition, span, format!("resource `{name}` is defined twice"));
         }
         Ok(())

@@ -29,13 +29,12 @@ impl Parser<'_> {
     /// # Errors
     /// No type is next, or it is malformed.
     pub fn parse_type(&mut self) -> ParseResult<Type> {
-        let start = self.peek().start as usize;
+        let start = self.peek().start;
         let ty = self.nested(Self::parse_type_inner)?;
-        let text = self.text.get(start..self.last_end as usize).unwrap_or("");
-        Ok(self.type_cache.entry(text).or_insert(ty).clone())
+        Ok(self.shared.ty(self.text_from(start), ty))
     }
 
-    fn parse_type_inner(&mut self) -> ParseResult<Type> {
+    pub(super) fn parse_type_inner(&mut self) -> ParseResult<Type> {
         match self.peek().kind {
             TokenKind::Bang => self.parse_dialect_type(),
             TokenKind::LeftParen => self.parse_function_type(),
@@ -186,7 +185,7 @@ impl Parser<'_> {
             }
             self.advance();
             if closers.is_empty() {
-                return Ok(self.text.get(start..self.last_end as usize).unwrap_or(""));
+                return Ok(self.text.get(start..self.last_end() as usize).unwrap_or(""));
             }
         }
     }

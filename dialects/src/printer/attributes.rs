@@ -10,6 +10,9 @@ use crate::ir::{
 /// Longest list of elements that `dense` writes as numbers; longer ones are a hexadecimal string.
 const DENSE_LIST_ELEMENTS: usize = 64;
 
+/// Most types whose text is remembered.
+const TYPE_TEXTS: usize = 1 << 12;
+
 impl Printer<'_> {
     pub(super) fn collect_aliases(&mut self) {
         let Some(module) = self.module else { return };
@@ -33,11 +36,21 @@ impl Printer<'_> {
 
     /// A type, by its alias where it has one.
     pub fn ty(&mut self, ty: &Type) {
-        let index =
-            self.type_aliases.get(&ty.node_address()).or_else(|| self.type_alias_values.get(ty)).copied();
+        let address = ty.node_address();
+        if let Some((_, text)) = self.type_texts.get(&address) {
+            self.out.push_str(text);
+            self.glue = false;
+            return;
+        }
+        let start = self.out.len();
+        let index = self.type_aliases.get(&address).or_else(|| self.type_alias_values.get(ty)).copied();
         match self.alias_name(index).map(|name| format!("!{name}")) {
             Some(text) => self.text(&text),
             None => self.type_in_full(ty),
+        }
+        if self.type_texts.len() < TYPE_TEXTS {
+            let text = self.out.get(start..).unwrap_or("").into();
+            self.type_texts.insert(address, (ty.clone(), text));
         }
     }
 
@@ -77,7 +90,8 @@ impl Printer<'_> {
     fn tensor(&mut self, tensor: &TensorType) {
         self.text("tensor<");
         for length in &tensor.shape {
-            self.display(format_args!("{length}x"));
+            self.number(*length);
+            self.text("x");
         }
         self.ty(&tensor.element);
         if let Some(encoding) = &tensor.encoding {
@@ -96,12 +110,12 @@ impl Printer<'_> {
         self.text("(");
         self.types(inputs);
         self.text(") -> ");
-        let results: Vec<&Type> = results.into_iter().collect();
-        match results.as_slice() {
-            [only] if only.as_function().is_none() => self.ty(only),
-            _ => {
+        let mut results = results.into_iter();
+        match (results.next(), results.next()) {
+            (Some(only), None) if only.as_function().is_none() => self.ty(only),
+            (first, second) => {
                 self.text("(");
-                self.types(results);
+                self.types(first.into_iter().chain(second).chain(results));
                 self.text(")");
             }
         }
@@ -109,6 +123,9 @@ impl Printer<'_> {
 
     /// An attribute, by its alias where it has one.
     pub fn attribute(&mut self, attribute: &Attribute) {
+        if self.attribute_aliases.is_empty() {
+            return self.attribute_in_full(attribute);
+        }
         let index = self.attribute_aliases.get(&attribute.node_address());
         let index = index.or_else(|| self.attribute_alias_values.get(attribute)).copied();
         match self.alias_name(index).map(|name| format!("#{name}")) {
@@ -185,16 +202,41 @@ impl Printer<'_> {
 
     /// An integer without its type, in its base.
     pub fn integer_digits(&mut self, integer: &IntegerValue) {
-        let IntegerValue { value, hexadecimal, .. } = integer;
+        let IntegerValue { value, ty, hexadecimal } = integer;
+        let bits = ty.as_integer().filter(|(_, signedness)| *signedness == Signedness::Unsigned);
+        if bits.is_some() && *value < 0 {
+            // 128 bits without sign.
+            return match *hexadecimal && !self.options.generic {
+                true => self.display(format_args!("0x{value:x}")),
+                false => self.number(*value as u128),
+            };
+        }
         match (*hexadecimal && !self.options.generic, *value < 0) {
-            (false, _) => self.display(value),
+            (false, _) => self.number(*value),
             (true, false) => self.display(format_args!("0x{value:x}")),
             (true, true) => self.display(format_args!("-0x{:x}", value.unsigned_abs())),
         }
     }
 
+    /// An integer of type `i64` as syntax has it that takes no alias.
+    pub fn plain_integer(&mut self, attribute: &Attribute) {
+        match attribute.kind() {
+            AttributeKind::Integer(integer) => self.integer_digits(integer),
+            _ => self.attribute(attribute),
+        }
+    }
+
+    /// In generic form as MLIR prints it: a signless integer as if it had a sign, one of a single bit as a truth value.
     fn integer(&mut self, integer: &IntegerValue) {
-        self.integer_digits(integer);
+        match integer.ty.as_integer() {
+            Some((1, Signedness::Signless)) if self.options.generic => {
+                return self.display(integer.value != 0);
+            }
+            Some((width @ 2..=127, Signedness::Signless)) if self.options.generic => {
+                self.number(integer.value << (128 - width) >> (128 - width));
+            }
+            _ => self.integer_digits(integer),
+        }
         if integer.ty.as_integer() != Some((64, Signedness::Signless)) {
             self.text(" : ");
             self.ty(&integer.ty);
@@ -224,9 +266,9 @@ impl Printer<'_> {
         match ty.kind() {
             TypeKind::Float(format) => self.text(&float_digits(code as u64, *format)),
             TypeKind::Integer { width: 1, .. } => self.display(code != 0),
-            TypeKind::Integer { signedness: Signedness::Unsigned, .. } => self.display(code as u64),
+            TypeKind::Integer { signedness: Signedness::Unsigned, .. } => self.number(code as u64),
             TypeKind::Dialect(_) => self.display(format_args!("0x{code:x}")),
-            _ => self.display(code),
+            _ => self.number(code),
         }
     }
 

@@ -1,15 +1,33 @@
 //! Names of values and blocks in a printed text: the names of the module, made to differ, and numbers for the rest.
 
+use std::borrow::Cow;
+
 use ipu_device::hash::{HashMap, HashSet};
 
 use crate::declaration::Trait;
 use crate::ir::{BlockId, Module, OpId, RegionId, ValueId};
 
+/// What a value is called, without `%`.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Label {
+    /// It is not in the text.
+    #[default]
+    None,
+    /// A number.
+    Number(u32),
+    /// The name it has in the module.
+    Own,
+    /// Another name, because its own is taken.
+    Renamed(Box<str>),
+    /// `#index` of the group that starts with the value.
+    Member(ValueId, u32),
+}
+
 /// Texts of values and blocks.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// By value: its text without `%`.
-    values: Vec<Option<Box<str>>>,
+    values: Vec<Label>,
+    /// Blocks that a header or a successor may name, but for the only block of a region without arguments.
     blocks: HashMap<BlockId, Box<str>>,
 }
 
@@ -19,9 +37,9 @@ enum Step {
     LeaveRegion,
 }
 
-struct Frame {
+struct Frame<'m> {
     isolated: bool,
-    names: Vec<String>,
+    names: Vec<Cow<'m, str>>,
     counter: u32,
 }
 
@@ -30,19 +48,19 @@ struct Builder<'m> {
     /// No names: numbers only.
     canonical: bool,
     labels: Labels,
-    frames: Vec<Frame>,
-    taken: Vec<HashSet<String>>,
+    frames: Vec<Frame<'m>>,
+    taken: Vec<HashSet<Cow<'m, str>>>,
     counter: u32,
 }
 
 impl Labels {
     /// Labels of everything in `root`.
     pub(super) fn of(module: &Module, root: OpId, canonical: bool) -> Self {
-        let labels = Self { values: vec![None; module.value_capacity()], blocks: HashMap::default() };
+        let values = vec![Label::None; module.value_capacity()];
         let mut builder = Builder {
             module,
             canonical,
-            labels,
+            labels: Self { values, blocks: HashMap::default() },
             frames: Vec::new(),
             taken: vec![HashSet::default()],
             counter: 0,
@@ -51,16 +69,16 @@ impl Labels {
         builder.labels
     }
 
-    pub(super) fn value(&self, value: ValueId) -> Option<&str> {
-        self.values.get(value.index()).and_then(Option::as_deref)
+    pub(super) fn value(&self, value: ValueId) -> &Label {
+        self.values.get(value.index()).unwrap_or(&Label::None)
     }
 
-    pub(super) fn block(&self, block: BlockId) -> Option<&str> {
-        self.blocks.get(&block).map(|name| &**name)
+    pub(super) fn block(&self, block: BlockId) -> &str {
+        self.blocks.get(&block).map_or("bb0", |name| name)
     }
 }
 
-impl Builder<'_> {
+impl<'m> Builder<'m> {
     fn run(&mut self, root: OpId) {
         let mut stack = vec![Step::Op(root)];
         while let Some(step) = stack.pop() {
@@ -93,15 +111,18 @@ impl Builder<'_> {
         let mut used: HashSet<String> = HashSet::default();
         for (index, &block) in self.module.blocks_of(region).iter().enumerate() {
             let wanted = self.module.block_name(block).filter(|_| !self.canonical);
-            let base = wanted.map_or_else(|| format!("bb{index}"), str::to_owned);
-            let mut name = base.clone();
-            let mut suffix = 0;
-            while !used.insert(name.clone()) {
-                name = format!("{base}_{suffix}");
-                suffix += 1;
+            let arguments = self.module.arguments(block);
+            if wanted.is_some() || !arguments.is_empty() || self.module.blocks_of(region).len() > 1 {
+                let base = wanted.map_or_else(|| format!("bb{index}"), str::to_owned);
+                let mut name = base.clone();
+                let mut suffix = 0;
+                while !used.insert(name.clone()) {
+                    name = format!("{base}_{suffix}");
+                    suffix += 1;
+                }
+                self.labels.blocks.insert(block, name.into());
             }
-            self.labels.blocks.insert(block, name.into());
-            for &argument in self.module.arguments(block) {
+            for &argument in arguments {
                 let label = self.fresh(argument);
                 self.set(argument, label);
             }
@@ -120,45 +141,47 @@ impl Builder<'_> {
         }
     }
 
-    fn set(&mut self, value: ValueId, label: String) {
+    fn set(&mut self, value: ValueId, label: Label) {
         if let Some(slot) = self.labels.values.get_mut(value.index()) {
-            *slot = Some(label.into());
+            *slot = label;
         }
     }
 
     /// A label that no visible value has.
-    fn fresh(&mut self, value: ValueId) -> String {
+    fn fresh(&mut self, value: ValueId) -> Label {
         let name = self.module.value_name(value).filter(|_| !self.canonical);
-        let Some(name) = name else {
+        let (Some(name), Some(taken)) = (name, self.taken.last_mut()) else {
             self.counter += 1;
-            return (self.counter - 1).to_string();
+            return Label::Number(self.counter - 1);
         };
-        let mut label = name.to_owned();
+        let mut label = Cow::Borrowed(name);
         let mut suffix = 0;
-        let Some(taken) = self.taken.last_mut() else { return label };
         while !taken.insert(label.clone()) {
-            label = format!("{name}_{suffix}");
+            label = Cow::Owned(format!("{name}_{suffix}"));
             suffix += 1;
         }
-        if let Some(frame) = self.frames.last_mut() {
+        if let Some(frame) = self.frames.last_mut().filter(|frame| !frame.isolated) {
             frame.names.push(label.clone());
         }
-        label
+        match label {
+            Cow::Borrowed(_) => Label::Own,
+            Cow::Owned(text) => Label::Renamed(text.into()),
+        }
     }
 
     fn name_results(&mut self, op: OpId) {
         let module = self.module;
+        if let &[only] = module.results(op) {
+            let label = self.fresh(only);
+            return self.set(only, label);
+        }
         for group in result_groups(module, op, self.canonical) {
             let results = &module.results(op)[group];
-            let Some(&first) = results.first() else { continue };
+            let Some((&first, others)) = results.split_first() else { continue };
             let label = self.fresh(first);
-            if results.len() == 1 {
-                self.set(first, label);
-                continue;
-            }
-            for (index, &result) in results.iter().enumerate() {
-                let text = if index == 0 { format!("{label}#0") } else { format!("{label}#{index}") };
-                self.set(result, text);
+            self.set(first, label);
+            for (index, &result) in others.iter().enumerate() {
+                self.set(result, Label::Member(first, index as u32 + 1));
             }
         }
     }

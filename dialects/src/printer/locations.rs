@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::ipu::OriginAttribute;
-use crate::ir::{Attribute, Location, LocationKind, OpId};
+use crate::ir::{Attribute, Location, LocationKind, OpId, ValueId, ValueSource};
 
 impl Printer<'_> {
     /// What stands between `loc(` and `)`.
@@ -54,7 +54,7 @@ impl Printer<'_> {
         let Some(origin) = origin else { return Some(base) };
         let metadata = Some(Attribute::dialect(OriginAttribute(origin.clone())));
         let locations = match base.kind() {
-            LocationKind::Fused { metadata: None, locations } => locations.clone(),
+            LocationKind::Fused { metadata: None, locations } if locations.len() != 1 => locations.clone(),
             _ => vec![base],
         };
         Some(Location::new(LocationKind::Fused { metadata, locations }))
@@ -62,6 +62,29 @@ impl Printer<'_> {
 
     pub(super) fn op_location(&mut self, op: OpId) {
         let Some(location) = self.printed_location(op) else { return };
+        self.location(location);
+    }
+
+    /// ` loc(...)` of a block argument: in generic form always, as MLIR has it, else where the text gave one.
+    pub(super) fn argument_location(&mut self, argument: ValueId) {
+        if !self.options.locations {
+            return;
+        }
+        let module = self.module();
+        match module.argument_location(argument) {
+            Some(location) => self.location(location.clone()),
+            None if self.options.generic => {
+                let owner = match module.value_source(argument) {
+                    ValueSource::Argument { block, .. } => module.block_owner(block),
+                    _ => None,
+                };
+                self.location(owner.map_or_else(Location::unknown, |op| module.location(op)));
+            }
+            None => {}
+        }
+    }
+
+    fn location(&mut self, location: Location) {
         if self.options.generic {
             self.text(" loc(");
             self.location_body(&location);

@@ -11,6 +11,8 @@ mod locations;
 mod ops;
 mod text;
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use ipu_device::hash::HashMap;
 
@@ -52,6 +54,22 @@ pub fn print_with(module: &Module, options: PrintOptions) -> String {
     printer.out
 }
 
+/// Writes the module in the form that `options` ask for, line by line, so that the text is never held as a whole.
+///
+/// # Errors
+/// `out` fails.
+pub fn print_to(module: &Module, options: PrintOptions, out: &mut dyn fmt::Write) -> fmt::Result {
+    let mut printer = Printer::new(Some(module), options);
+    printer.labels = Labels::of(module, module.root(), options.generic);
+    printer.sink = Some(Sink { out, result: Ok(()) });
+    printer.print_file(module);
+    let rest = std::mem::take(&mut printer.out);
+    match printer.sink {
+        Some(Sink { out, result }) => result.and_then(|()| out.write_str(&rest)),
+        None => Ok(()),
+    }
+}
+
 /// The module in pretty form as if the top-level op `omitted` were not there, without locations.
 #[must_use]
 pub fn print_without(module: &Module, omitted: OpId) -> String {
@@ -87,10 +105,26 @@ pub fn attribute_text(attribute: &Attribute) -> String {
     printer.out
 }
 
+/// Bytes that are kept back before they go to a sink.
+const KEPT_BACK: usize = 1 << 16;
+
+/// Where finished lines go.
+struct Sink<'m> {
+    out: &'m mut dyn fmt::Write,
+    result: fmt::Result,
+}
+
+impl fmt::Debug for Sink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sink").field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
 /// A printer: text written so far, and names of what it may write.
 #[derive(Debug)]
 pub struct Printer<'m> {
     out: String,
+    sink: Option<Sink<'m>>,
     module: Option<&'m Module>,
     options: PrintOptions,
     indent: usize,
@@ -102,6 +136,8 @@ pub struct Printer<'m> {
     attribute_alias_values: HashMap<Attribute, usize>,
     type_aliases: HashMap<usize, usize>,
     type_alias_values: HashMap<Type, usize>,
+    /// Texts of types by the address of their node, which the type beside keeps alive.
+    type_texts: HashMap<usize, (Type, Box<str>)>,
     locations: IndexMap<Location, ()>,
     /// Set by a hook or signature that printed the entry arguments of the next region.
     pub entry_arguments_printed: bool,
@@ -114,6 +150,7 @@ impl<'m> Printer<'m> {
     fn new(module: Option<&'m Module>, options: PrintOptions) -> Self {
         Self {
             out: String::new(),
+            sink: None,
             module,
             options,
             indent: 0,
@@ -125,6 +162,7 @@ impl<'m> Printer<'m> {
             attribute_alias_values: HashMap::default(),
             type_aliases: HashMap::default(),
             type_alias_values: HashMap::default(),
+            type_texts: HashMap::default(),
             locations: IndexMap::new(),
             entry_arguments_printed: false,
             trailing: None,
@@ -149,9 +187,14 @@ impl<'m> Printer<'m> {
 
     /// Writes the display form of `value` as it is.
     pub fn display(&mut self, value: impl std::fmt::Display) {
-        use std::fmt::Write as _;
+        use fmt::Write as _;
         let _ = write!(self.out, "{value}");
         self.glue = false;
+    }
+
+    /// Writes an integer in base 10.
+    pub fn number(&mut self, value: impl itoa::Integer) {
+        self.text(itoa::Buffer::new().format(value));
     }
 
     /// Writes a space, unless the last character is an opening bracket or space.
@@ -207,14 +250,39 @@ impl<'m> Printer<'m> {
 
     /// `"text"`
     pub fn string(&mut self, bytes: &[u8]) {
-        let text = escape_string(bytes, self.options.generic);
-        self.text(&text);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.quoted(text),
+            Err(_) => self.text(&escape_string(bytes, self.options.generic)),
+        }
+    }
+
+    /// `"text"` of valid UTF-8.
+    pub(super) fn quoted(&mut self, text: &str) {
+        let plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        if !text.bytes().all(plain) {
+            return self.text(&escape_string(text.as_bytes(), self.options.generic));
+        }
+        self.out.push('"');
+        self.out.push_str(text);
+        self.out.push('"');
+        self.glue = false;
     }
 
     /// `@name`, quoted where it needs to be.
     pub fn symbol_name(&mut self, name: &str) {
         self.text("@");
         if is_bare_symbol(name) { self.text(name) } else { self.string(name.as_bytes()) }
+    }
+
+    /// Gives finished lines to the sink, but for the last one, which tells what stands before the next.
+    fn pass_on(&mut self) {
+        let Some(sink) = self.sink.as_mut().filter(|_| self.out.len() >= KEPT_BACK) else { return };
+        let last = self.out.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        if sink.result.is_ok() {
+            sink.result = sink.out.write_str(&self.out[..last]);
+        }
+        self.out.drain(..last);
+        self.line_start = 0;
     }
 
     fn start_line(&mut self) {

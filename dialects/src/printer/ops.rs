@@ -1,9 +1,9 @@
 //! Ops, blocks, regions and the text as a whole.
 
-use super::labels::result_groups;
+use super::labels::{Label, result_groups};
 use super::{Printer, is_bare_word};
 use crate::declaration::format::Element;
-use crate::declaration::{Arity, OpDeclaration, is_well_formed, operand_segments, segments};
+use crate::declaration::{Arity, OpDeclaration, is_sayable, is_well_formed, operand_segments, segments};
 use crate::ir::{AliasValue, Attribute, BlockId, Module, OpId, RegionId, Trivia, TriviaLine, ValueId};
 
 impl<'m> Printer<'m> {
@@ -90,7 +90,11 @@ impl<'m> Printer<'m> {
         self.start_line();
         self.print_results(op);
         let declaration = module.declaration(op).filter(|declaration| {
-            !self.options.generic && !declaration.format.is_empty() && is_well_formed(module, op)
+            !self.options.generic
+                && !declaration.format.is_empty()
+                && is_well_formed(module, op)
+                && is_sayable(module, op, declaration)
+                && says_attributes(module, op, declaration)
         });
         match declaration {
             Some(declaration) => self.print_pretty(op, declaration),
@@ -101,37 +105,56 @@ impl<'m> Printer<'m> {
         let trailing = self.trailing.take();
         self.print_trailing(trailing.as_deref());
         self.out.push('\n');
+        self.pass_on();
     }
 
     fn print_results(&mut self, op: OpId) {
         let module = self.module();
-        let groups = result_groups(module, op, self.options.generic);
-        if groups.is_empty() {
-            return;
+        match *module.results(op) {
+            [] => return,
+            [only] => self.value_label(only),
+            _ => self.list(result_groups(module, op, self.options.generic), ", ", |printer, group| {
+                let count = group.len();
+                printer.value_label(module.results(op)[group.start]);
+                if count > 1 {
+                    printer.display(format_args!(":{count}"));
+                }
+            }),
         }
-        self.list(groups, ", ", |printer, group| {
-            let count = group.len();
-            let first = module.results(op)[group.start];
-            let label = printer.value_text(first);
-            let name = if count > 1 { label.trim_end_matches("#0") } else { &label };
-            printer.text(name);
-            if count > 1 {
-                printer.display(format_args!(":{count}"));
-            }
-        });
         self.text(" = ");
     }
 
-    fn value_text(&self, value: ValueId) -> String {
-        self.labels
-            .value(value)
-            .map_or_else(|| format!("%undefined_{}", value.index()), |text| format!("%{text}"))
+    /// `%name` of a value or of the group it starts.
+    fn value_label(&mut self, value: ValueId) {
+        self.text("%");
+        match self.labels.value(value) {
+            Label::None => self.display(format_args!("undefined_{}", value.index())),
+            Label::Number(number) => self.number(*number),
+            Label::Own => self.text(self.module().value_name(value).unwrap_or("")),
+            Label::Renamed(name) => {
+                let name = name.clone();
+                self.text(&name);
+            }
+            Label::Member(first, _) => self.value_label(*first),
+        }
     }
 
     /// `%name`
     pub fn operand(&mut self, value: ValueId) {
-        let text = self.value_text(value);
-        self.text(&text);
+        if let &Label::Member(first, index) = self.labels.value(value) {
+            self.value_label(first);
+            return self.display(format_args!("#{index}"));
+        }
+        self.value_label(value);
+        if self.starts_group(value) {
+            self.text("#0");
+        }
+    }
+
+    /// Whether the value is the first of several that share its name.
+    fn starts_group(&self, value: ValueId) -> bool {
+        let next = crate::ir::ValueId::new(value.index() + 1);
+        matches!(self.labels.value(next), Label::Member(first, _) if *first == value)
     }
 
     /// `%a, %b`
@@ -141,8 +164,8 @@ impl<'m> Printer<'m> {
 
     /// `^name`
     pub fn successor(&mut self, block: BlockId) {
-        let name = self.labels.block(block).unwrap_or("undefined").to_owned();
-        self.display(format_args!("^{name}"));
+        let name = format!("^{}", self.labels.block(block));
+        self.text(&name);
     }
 
     fn value_types(&mut self, values: &[ValueId]) {
@@ -154,7 +177,7 @@ impl<'m> Printer<'m> {
 
     fn print_generic_op(&mut self, op: OpId) {
         let module = self.module();
-        self.string(module.name(op).as_str().as_bytes());
+        self.quoted(module.name(op).as_str());
         self.text("(");
         self.operands(module.operands(op));
         self.text(")");
@@ -174,10 +197,8 @@ impl<'m> Printer<'m> {
             self.dictionary(attributes);
         }
         self.text(" : ");
-        let types =
-            |values: &[ValueId]| values.iter().map(|&value| module.value_type(value)).collect::<Vec<_>>();
-        let (inputs, results) = (types(module.operands(op)), types(module.results(op)));
-        self.function_type(inputs, results);
+        let types = |values: &'m [ValueId]| values.iter().map(|&value| module.value_type(value));
+        self.function_type(types(module.operands(op)), types(module.results(op)));
     }
 
     // Regions.
@@ -232,6 +253,7 @@ impl<'m> Printer<'m> {
                 printer.operand(argument);
                 printer.text(": ");
                 printer.ty(module.value_type(argument));
+                printer.argument_location(argument);
             });
             self.text(")");
         }
@@ -312,9 +334,7 @@ impl<'m> Printer<'m> {
             }
             Element::FunctionalType => {
                 self.space();
-                let types = |values: &[ValueId]| {
-                    values.iter().map(|&value| module.value_type(value)).collect::<Vec<_>>()
-                };
+                let types = |values: &'m [ValueId]| values.iter().map(|&value| module.value_type(value));
                 self.function_type(types(module.operands(op)), types(module.results(op)));
             }
             Element::AttributeDictionary(keyword) => self.rest_of_attributes(op, declaration, *keyword),
@@ -374,6 +394,7 @@ impl<'m> Printer<'m> {
             self.text(": ");
             self.ty(module.value_type(argument));
             self.signature_attributes(argument_attributes.get(index));
+            self.argument_location(argument);
         }
         self.text(")");
         self.entry_arguments_printed = true;
@@ -424,6 +445,28 @@ fn result_values<'m>(
     let ranges = segments(declaration.results, module.results(op).len(), None);
     let range = ranges.and_then(|ranges| ranges.get(index).cloned());
     range.and_then(|range| module.results(op).get(range)).unwrap_or(&[])
+}
+
+/// Whether the format writes just those of its attributes that the op has: an optional group is written or not by its anchor alone.
+fn says_attributes(module: &Module, op: OpId, declaration: &OpDeclaration) -> bool {
+    let (mut written, mut left_out) = (Vec::new(), Vec::new());
+    let mut stack: Vec<(&Element, bool)> =
+        (declaration.compiled)().elements.iter().map(|element| (element, true)).collect();
+    while let Some((element, is_written)) = stack.pop() {
+        match element {
+            Element::Attribute(index) if is_written => written.push(*index),
+            Element::Attribute(index) => left_out.push(*index),
+            Element::Group { then, otherwise, anchor } => {
+                let present =
+                    then.get(*anchor).is_some_and(|anchor| is_present(module, op, declaration, anchor));
+                stack.extend(then.iter().map(|element| (element, is_written && present)));
+                stack.extend(otherwise.iter().map(|element| (element, is_written && !present)));
+            }
+            _ => {}
+        }
+    }
+    let has = |index: &usize| module.attribute(op, declaration.attributes[*index].name).is_some();
+    written.iter().all(has) && left_out.iter().all(|index| written.contains(index) || !has(index))
 }
 
 fn is_present(module: &Module, op: OpId, declaration: &OpDeclaration, anchor: &Element) -> bool {

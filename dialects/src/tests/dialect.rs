@@ -32,7 +32,8 @@ fn parse_counted(parser: &mut Parser<'_>, op: &mut OpSyntax) -> ParseResult<()> 
     let operand = parser.parse_operand()?;
     parser.expect_word("as")?;
     let name = parser.parse_operand()?;
-    op.entry_arguments.push(EntryArgument { name: name.name, span: name.span, ty: Type::index() });
+    let (name, span) = (name.name, name.span);
+    op.entry_arguments.push(EntryArgument { name, span, ty: Type::index(), location: None });
     op.add_operand("count", operand);
     Ok(())
 }

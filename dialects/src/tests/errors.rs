@@ -1,6 +1,9 @@
 //! What the parser says: where, what, and the fix; many errors in a run.
 
-use super::findings;
+use super::{findings, registry};
+use crate::parser::{ParseOptions, parse_part};
+use crate::printer::print_module;
+use crate::source::SourceMap;
 
 #[test]
 fn errors_name_the_place_the_fault_and_the_fix() {
@@ -109,4 +112,21 @@ fn errors_in_attributes_and_types_name_the_fault() {
           | %b = test.make : tensor<4 x f16>
           |                           ^
         "##);
+}
+
+#[test]
+fn a_part_of_a_text_is_a_module_with_the_places_of_the_whole() {
+    let text = "// first\n%a = test.maek : i32\n// -----\n\n// second\ntest.take %a\n// -----\n!a = f32\n";
+    let mut sources = SourceMap::default();
+    let file = sources.add("t.ir", text);
+    let part = |range| parse_part(sources.clone(), file, range, ParseOptions::new(registry()));
+    let start = text.find("\n// second").unwrap();
+    let (module, diagnostics) = part(start..text.rfind("// -----").unwrap());
+    insta::assert_snapshot!(diagnostics.render(&module.sources), @r##"
+        t.ir:6:11: error[E0301]: value `%a` is not defined
+          | test.take %a
+          |           ^^
+        "##);
+    let (module, diagnostics) = part(text.rfind("!a").unwrap()..text.len());
+    assert_eq!((diagnostics.error_count(), print_module(&module)), (0, "!a = f32\n\n".to_owned()));
 }

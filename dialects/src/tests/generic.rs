@@ -48,6 +48,6 @@ fn undeclared_ops_types_and_attributes_are_kept_verbatim_when_allowed() {
     assert_eq!(diagnostics.render(&first.sources), "");
     let generic = print_generic(&first, false);
     assert!(generic.contains("#acme.x<[1, {a = \"b>\"}] -> c>"), "{generic}");
-    let (second, _) = parse_module("t.ir", &generic, options);
+    let (second, _) = parse_module("t.ir", generic.as_str(), options);
     assert_eq!(print_generic(&second, false), generic);
 }

@@ -19,7 +19,7 @@ impl AttributeRule for HexNumber {
     const DESCRIPTION: &'static str = "a number of 32 bits";
 
     fn value(attribute: &Attribute) -> Option<u32> {
-        attribute.as_i64().and_then(|value| u32::try_from(value).ok())
+        attribute.as_plain_i64().and_then(|value| u32::try_from(value).ok())
     }
 
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
@@ -43,7 +43,7 @@ impl AttributeRule for HexWords {
     const DESCRIPTION: &'static str = "an array of words";
 
     fn value(attribute: &Attribute) -> Option<&[i64]> {
-        let words = attribute.as_i64_array()?;
+        let words = attribute.as_plain_i64_array()?;
         words.iter().all(|&word| u32::try_from(word).is_ok()).then_some(words)
     }
 
@@ -82,7 +82,7 @@ impl AttributeRule for FlagsWord {
     const DESCRIPTION: &'static str = "flags of a segment";
 
     fn value(attribute: &Attribute) -> Option<u32> {
-        attribute.as_i64().and_then(|value| u32::try_from(value).ok())
+        attribute.as_plain_i64().and_then(|value| u32::try_from(value).ok())
     }
 
     fn parse(parser: &mut Parser<'_>) -> ParseResult<Attribute> {
@@ -91,14 +91,15 @@ impl AttributeRule for FlagsWord {
             let index = parser.parse_one_of(&words, "kind of data")?;
             return Ok(Attribute::i64(FLAGS.get(index).map_or(0, |(_, flags)| *flags)));
         }
-        parser.parse_integer::<u32>("flags of a segment").map(|value| Attribute::i64(value.into()))
+        let literal = parser.parse_integer_literal()?;
+        parser.integer_attribute(literal)
     }
 
     fn print(printer: &mut Printer<'_>, attribute: &Attribute) {
         let value = attribute.as_i64();
         match FLAGS.iter().find(|(_, flags)| Some(*flags) == value) {
             Some((word, _)) => printer.text(word),
-            None => printer.attribute(attribute),
+            None => printer.plain_integer(attribute),
         }
     }
 }

@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// A module is many small allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     ipu_driver::opt::main()
 }

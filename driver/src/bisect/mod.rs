@@ -350,7 +350,7 @@ impl<'s> Bisection<'s> {
 fn reread(module: &Module) -> Option<Module> {
     let text = print_with(module, PrintOptions { generic: false, locations: true });
     let options = ParseOptions { registry: Registry::standard(), allow_unregistered: false };
-    let (module, findings) = parse_module("stage", &text, options);
+    let (module, findings) = parse_module("stage", text, options);
     (!findings.has_errors()).then_some(module)
 }
 

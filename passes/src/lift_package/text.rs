@@ -27,7 +27,8 @@ pub fn module(package: &Package) -> Result<Module, LiftError> {
 /// The module around `program`, which was lifted from `package`.
 pub(super) fn around(package: &Package, program: &TileProgram) -> Result<Module, LiftError> {
     let record = package.footer.as_ref().map(Record::read).unwrap_or_default();
-    let (mut module, findings) = parse_module(FOOTER, &record.rest, ParseOptions::new(Registry::standard()));
+    let (mut module, findings) =
+        parse_module(FOOTER, record.rest.as_str(), ParseOptions::new(Registry::standard()));
     if findings.has_errors() {
         let text = findings.render(&module.sources);
         return Err(LiftError::new(LiftCode::Footer, format!("the rest of the file does not parse: {text}")));

@@ -1,0 +1,78 @@
+//! Types and attributes by their text: in one file equal texts mean the same, so they are made once and shared.
+
+use ipu_device::hash::{HashMap, HashSet};
+
+use crate::ir::{Attribute, Name, OpKind, Type};
+
+/// Longest text of an attribute that is shared.
+const SHARED_TEXT: usize = 64;
+
+/// Longest text of a number that is shared: most longer ones differ.
+const SHARED_NUMBER: usize = 3;
+
+/// Most attributes that are remembered: files have few that repeat, and may have millions that do not.
+const SHARED_ATTRIBUTES: usize = 1 << 12;
+
+/// What has been read, by its text.
+#[derive(Debug, Default)]
+pub(super) struct Shared<'s> {
+    types: HashMap<&'s str, Type>,
+    attributes: HashMap<&'s str, Attribute>,
+    /// Names without a look at the table of the process, which is locked.
+    names: HashSet<Name>,
+    ops: HashMap<Name, OpKind>,
+    /// Function types that go to the end of their line.
+    line_ends: HashMap<&'s str, Type>,
+}
+
+impl<'s> Shared<'s> {
+    /// The type of `text`: the first one read, or `ty`.
+    pub(super) fn ty(&mut self, text: &'s str, ty: Type) -> Type {
+        self.types.entry(text).or_insert(ty).clone()
+    }
+
+    /// The interned name.
+    pub(super) fn name(&mut self, text: &str) -> Name {
+        if let Some(&known) = self.names.get(text) {
+            return known;
+        }
+        let name = Name::intern(text);
+        self.names.insert(name);
+        name
+    }
+
+    /// What the op `name` is, if it was read before.
+    pub(super) fn op(&self, name: &str) -> Option<OpKind> {
+        self.ops.get(name).copied()
+    }
+
+    /// Remembers what the op `name` is.
+    pub(super) fn set_op(&mut self, kind: OpKind) {
+        self.ops.insert(kind.name(), kind);
+    }
+
+    /// The attribute of `text`: the first one read, or `attribute`.
+    pub(super) fn attribute(&mut self, text: &'s str, attribute: Attribute) -> Attribute {
+        let number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        if text.len() > if number { SHARED_NUMBER } else { SHARED_TEXT } {
+            return attribute;
+        }
+        if let Some(known) = self.attributes.get(text) {
+            return known.clone();
+        }
+        if self.attributes.len() < SHARED_ATTRIBUTES {
+            self.attributes.insert(text, attribute.clone());
+        }
+        attribute
+    }
+
+    /// The function type that is all of `rest`, the text up to the end of the line, if it has been read before.
+    pub(super) fn line_end(&self, rest: &str) -> Option<&Type> {
+        self.line_ends.get(rest)
+    }
+
+    /// Remembers that `rest`, the text up to the end of a line, is function type `ty`.
+    pub(super) fn set_line_end(&mut self, rest: &'s str, ty: &Type) {
+        self.line_ends.insert(rest, ty.clone());
+    }
+}

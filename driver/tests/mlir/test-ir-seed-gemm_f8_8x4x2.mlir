@@ -1,0 +1,16 @@
+"builtin.module"() ({
+  "mapped.func"() ({
+  ^bb0(%arg2: tensor<128x128xf16, #mapped.layout<split = [64, 1], tiles = (m, k) -> m, order = amp_left<16>, memory = standard>>, %arg3: tensor<128x64x!ipu.f143<-4>, #mapped.layout<split = [2, 4], copies = 8, tiles = (k, n, c) -> 8*c + 2*n + k, order = amp_right<32>, memory = standard>>):
+    %1 = "mapped.convert_layout"(%arg2) : (tensor<128x128xf16, #mapped.layout<split = [64, 1], tiles = (m, k) -> m, order = amp_left<16>, memory = standard>>) -> tensor<128x128xf16, #mapped.layout<split = [8, 2], copies = 4, tiles = (m, k, c) -> 8*m + 2*c + k, order = amp_left<16>, memory = standard>>
+    %2 = "mapped.cast"(%1) {kernel = @cast_f16_f143_panels} : (tensor<128x128xf16, #mapped.layout<split = [8, 2], copies = 4, tiles = (m, k, c) -> 8*m + 2*c + k, order = amp_left<16>, memory = standard>>) -> tensor<128x128x!ipu.f143<-4>, #mapped.layout<split = [8, 2], copies = 4, tiles = (m, k, c) -> 8*m + 2*c + k, order = amp_left<32>, memory = standard>>
+    %3 = "mapped.gemm"(%2, %arg3) {block = array<i64: 16, 16, 64>, kernel = @gemm_f143_f16} : (tensor<128x128x!ipu.f143<-4>, #mapped.layout<split = [8, 2], copies = 4, tiles = (m, k, c) -> 8*m + 2*c + k, order = amp_left<32>, memory = standard>>, tensor<128x64x!ipu.f143<-4>, #mapped.layout<split = [2, 4], copies = 8, tiles = (k, n, c) -> 8*c + 2*n + k, order = amp_right<32>, memory = standard>>) -> tensor<128x64xf16, #mapped.layout<split = [8, 4], partial = 2, tiles = (m, n, p) -> 8*m + 2*n + p, order = amp_left<16>, memory = interleaved>>
+    %4 = "mapped.reduce"(%3) {kernel = @reduce_add_f16, staging = "all"} : (tensor<128x64xf16, #mapped.layout<split = [8, 4], partial = 2, tiles = (m, n, p) -> 8*m + 2*n + p, order = amp_left<16>, memory = interleaved>>) -> tensor<128x64xf16, #mapped.layout<split = [16, 4], tiles = (m, n) -> 8*(m floordiv 2) + 2*n + m mod 2, order = amp_left<16>, memory = standard>>
+    "mapped.return"(%4) : (tensor<128x64xf16, #mapped.layout<split = [16, 4], tiles = (m, n) -> 8*(m floordiv 2) + 2*n + m mod 2, order = amp_left<16>, memory = standard>>) -> ()
+  }) {arg_attrs = [{ipu.data = #ipu.normal<seed = 0x444941474e4f5354, sigma = 0.25>, ipu.kind = "input", ipu.name = "a"}, {ipu.data = #ipu.normal<seed = 0x444941474e4f5355, sigma = 0.088388346>, ipu.kind = "weight", ipu.name = "b"}], function_type = (tensor<128x128xf16, #mapped.layout<split = [64, 1], tiles = (m, k) -> m, order = amp_left<16>, memory = standard>>, tensor<128x64x!ipu.f143<-4>, #mapped.layout<split = [2, 4], copies = 8, tiles = (k, n, c) -> 8*c + 2*n + k, order = amp_right<32>, memory = standard>>) -> tensor<128x64xf16, #mapped.layout<split = [16, 4], tiles = (m, n) -> 8*(m floordiv 2) + 2*n + m mod 2, order = amp_left<16>, memory = standard>>, ipu.tiles = 64 : i64, res_attrs = [{ipu.name = "c", ipu.tolerance = #ipu.tolerance<absolute = 0.03, relative = 0.03>}], sym_name = "main"} : () -> ()
+  "graph.func"() ({
+  ^bb0(%arg0: tensor<128x128xf16>, %arg1: tensor<128x64x!ipu.f143<-4>>):
+    %0 = "graph.gemm"(%arg0, %arg1) : (tensor<128x128xf16>, tensor<128x64x!ipu.f143<-4>>) -> tensor<128x64xf16>
+    "graph.return"(%0) : (tensor<128x64xf16>) -> ()
+  }) {function_type = (tensor<128x128xf16>, tensor<128x64x!ipu.f143<-4>>) -> tensor<128x64xf16>, sym_name = "reference"} : () -> ()
+}) : () -> ()
+
