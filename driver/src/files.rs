@@ -105,6 +105,7 @@ pub fn write_whole_with(
 /// # Errors
 /// The text cannot be written; a reader of standard output that has gone away is no error.
 pub fn write_module(path: Option<&Path>, module: &Module, options: PrintOptions) -> Result<(), Failure> {
+    let _span = tracing::debug_span!("print").entered();
     let print = |out: &mut dyn Write| {
         let mut writer = TextWriter { out, result: Ok(()) };
         let printed = print_to(module, options, &mut writer);

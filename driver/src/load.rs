@@ -77,7 +77,8 @@ fn verified(
         return Err(Failure::of(Exit::Input, findings, &module.sources));
     }
     let options = VerifyOptions { allow_unregistered: options.allow_unregistered };
-    let result = tracing::debug_span!("verify").in_scope(|| verify(&module, options));
+    let name = module.sources.files().last().map_or("", |(_, file)| &*file.name);
+    let result = tracing::debug_span!("verify", name).in_scope(|| verify(&module, options));
     match result {
         Ok((_, warnings)) => {
             findings.append(warnings);

@@ -322,6 +322,9 @@ impl<'s> Parser<'s> {
     fn parse_generic_regions(&mut self, kind: OpKind) -> ParseResult<Vec<RegionId>> {
         let isolated = kind.declaration().is_some_and(|op| op.has_trait(Trait::IsolatedFromAbove));
         self.parse_list(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
+            if parser.at(TokenKind::LeftBrace) && parser.peek_second().kind == TokenKind::RightBrace {
+                return Ok(parser.parse_no_blocks());
+            }
             parser.parse_region(Vec::new(), isolated)
         })
     }

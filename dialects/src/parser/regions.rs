@@ -107,6 +107,15 @@ impl Parser<'_> {
         result
     }
 
+    /// `{}` in generic form: a region without blocks.
+    pub(super) fn parse_no_blocks(&mut self) -> RegionId {
+        self.advance();
+        let comment = self.take_line_comment();
+        self.pending_trailing.extend(comment);
+        self.advance();
+        self.module.create_region()
+    }
+
     fn parse_region_body(
         &mut self,
         entry: Vec<EntryArgument>,

@@ -188,7 +188,9 @@ impl<'m> Printer<'m> {
         }
         if !module.regions(op).is_empty() {
             self.text(" (");
-            self.list(module.regions(op), ", ", |printer, &region| printer.print_region(region, false));
+            self.list(module.regions(op), ", ", |printer, &region| {
+                printer.print_region(region, RegionForm::Generic)
+            });
             self.text(")");
         }
         let attributes = module.attributes(op);
@@ -203,8 +205,8 @@ impl<'m> Printer<'m> {
 
     // Regions.
 
-    /// `{ ... }`, on lines of its own; `arguments_known` if the op's syntax gave the entry arguments.
-    pub(super) fn print_region(&mut self, region: RegionId, arguments_known: bool) {
+    /// `{ ... }`, on lines of its own.
+    pub(super) fn print_region(&mut self, region: RegionId, form: RegionForm) {
         let module = self.module();
         self.fit_line();
         self.out.push('{');
@@ -214,12 +216,12 @@ impl<'m> Printer<'m> {
         self.indent += 2;
         let blocks = module.blocks_of(region);
         for (index, &block) in blocks.iter().enumerate() {
-            let plain = index == 0 && (arguments_known || module.arguments(block).is_empty());
-            let empty = module.first_op(block).is_none();
-            let is_target = index == 0 && !plain;
-            let alone = blocks.len() == 1;
-            let named = module.block_name(block).is_some() && !self.options.generic && !arguments_known;
-            if !plain || is_target || named || (empty && !alone && !arguments_known) {
+            let known = form == RegionForm::ArgumentsKnown;
+            let plain = index == 0 && (known || module.arguments(block).is_empty());
+            let named = module.block_name(block).is_some() && !self.options.generic;
+            // Without a header, braces of an op in generic form hold no block at all.
+            let empty = module.first_op(block).is_none() && (form == RegionForm::Generic || blocks.len() > 1);
+            if !plain || (form != RegionForm::ArgumentsKnown && (named || empty)) {
                 self.print_block_header(block);
             }
             self.print_block_ops(block);
@@ -312,7 +314,8 @@ impl<'m> Printer<'m> {
             Element::Region(index) => {
                 self.space();
                 let known = std::mem::take(&mut self.entry_arguments_printed);
-                self.print_region(module.regions(op)[*index], known);
+                let form = if known { RegionForm::ArgumentsKnown } else { RegionForm::Pretty };
+                self.print_region(module.regions(op)[*index], form);
             }
             Element::Successor(index) => {
                 self.space();
@@ -425,6 +428,17 @@ impl<'m> Printer<'m> {
             self.dictionary(entries);
         }
     }
+}
+
+/// How a region is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RegionForm {
+    /// As part of an op in generic form.
+    Generic,
+    /// As part of a pretty form.
+    Pretty,
+    /// The same, and the op's syntax gave the arguments of the entry block.
+    ArgumentsKnown,
 }
 
 fn starts_blank(trivia: &Trivia) -> bool {

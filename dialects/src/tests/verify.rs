@@ -1,6 +1,7 @@
 //! What the verifier refuses.
 
-use super::module;
+use super::{module, registry};
+use crate::parser::{ParseOptions, parse_module};
 use crate::verifier::{VerifyOptions, verify};
 
 fn faults(text: &str) -> String {
@@ -16,6 +17,19 @@ fn sound_texts_pass() {
     assert_eq!(faults("%i = test.index 1\ntest.counted %i as %k {\n  test.take %k, %i\n}\n"), "");
     let blocks = "%i = test.index 1\ntest.flow {\n  %x = test.index 2\n  test.jump ^b\n^b:\n  test.take %x, %i\n  test.stop\n}";
     assert_eq!(faults(blocks), "");
+}
+
+#[test]
+fn an_undeclared_op_is_refused_unless_it_is_allowed() {
+    let options = ParseOptions { registry: registry(), allow_unregistered: true };
+    let (module, _) = parse_module("t.ir", "\"other.log\"() : () -> ()", options);
+    let refused = verify(&module, VerifyOptions::default()).unwrap_err();
+    insta::assert_snapshot!(refused.render(&module.sources), @r##"
+        t.ir:1:1: error[V0101]: no dialect declares `other.log`
+          | "other.log"() : () -> ()
+          | ^^^^^^^^^^^^^^^^^^^^^^^^
+        "##);
+    assert!(verify(&module, VerifyOptions { allow_unregistered: true }).is_ok());
 }
 
 #[test]
@@ -48,10 +62,10 @@ fn structure_is_checked() {
         t.ir:1:1: error[V0103]: result `value` of `test.index` must be an index, not `i32`
           | "test.index"() : () -> i32
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^
-        t.ir:1:1: error[V0104]: `test.index` needs attribute `value_is`, an integer
+        t.ir:1:1: error[V0104]: `test.index` needs attribute `value_is`, an integer of 64 bits
           | "test.index"() : () -> i32
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^
-        t.ir:2:1: error[V0105]: attribute `value_is` of `test.index` must be an integer, not `"x"`
+        t.ir:2:1: error[V0105]: attribute `value_is` of `test.index` must be an integer of 64 bits, not `"x"`
           | "test.index"() {value_is = "x", valu_is = 1} : () -> index
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         t.ir:2:1: error[V0106]: `test.index` has no attribute `valu_is`

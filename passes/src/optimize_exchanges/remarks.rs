@@ -4,6 +4,7 @@ use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::exchange::program::Program;
 use ipu_dialects::exchange::{BufferId, Phase};
 use ipu_dialects::ir::Module;
+use ipu_dialects::source::Span;
 
 use super::fuse::{Conflict, conflict};
 use super::pass::Work;
@@ -44,18 +45,21 @@ pub(super) struct GivenUp {
 
 /// That the rewriting of a phase was not kept.
 pub(super) fn not_kept(module: &Module, work: &Work<'_>) -> Option<Diagnostic> {
-    let GivenUp { rewritten, given } = work.given_up?;
     let phase = work.phases.first()?;
-    let message = format!("phase `{}` keeps its {} transfers", phase.name, given.1);
-    let remark = Diagnostic::remark(RemarkCode::RewriteGivenUp, module.span(phase.op), message);
-    Some(match rewritten {
+    work.given_up.map(|given_up| kept_as_it_was(module.span(phase.op), &phase.name, given_up))
+}
+
+fn kept_as_it_was(span: Span, phase: &str, GivenUp { rewritten, given }: GivenUp) -> Diagnostic {
+    let message = format!("phase `{phase}` keeps its {} transfers", given.1);
+    let remark = Diagnostic::remark(RemarkCode::RewriteGivenUp, span, message);
+    match rewritten {
         (i64::MAX, transfers) => {
             remark.note(format!("{transfers} would do the same, but cannot be scheduled"))
         }
         (events, transfers) => {
             remark.note(format!("{transfers} would do the same in {events} events, these need {}", given.0))
         }
-    })
+    }
 }
 
 /// Transfers of one phase that could be one by what they read, and why they are not.
@@ -109,4 +113,18 @@ fn apart(
     let too_long = (words > u64::from(MAX_MESSAGE_WORDS))
         .then(|| format!("together {words} words; a message has at most {MAX_MESSAGE_WORDS}"));
     Some(("of words that follow each other", too_long.or(given_up.then_some(longer))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewriting_that_gains_nothing_is_not_kept() {
+        let remark = |rewritten| kept_as_it_was(Span::NONE, "gather", GivenUp { rewritten, given: (90, 4) });
+        let longer = remark((95, 2));
+        assert_eq!((longer.code, longer.message.as_str()), ("P1203", "phase `gather` keeps its 4 transfers"));
+        assert_eq!(longer.notes, ["2 would do the same in 95 events, these need 90"]);
+        assert_eq!(remark((i64::MAX, 2)).notes, ["2 would do the same, but cannot be scheduled"]);
+    }
 }
