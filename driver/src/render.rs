@@ -3,13 +3,15 @@
 //! Spans are clamped to the text and to character boundaries first, and a very long line is cut to a window
 //! around the place, because ariadne draws whole lines.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::ops::Range;
 
-use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, sources};
+use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind, Source};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics, Severity};
-use ipu_dialects::source::{SourceFile, SourceMap, Span};
+use ipu_dialects::source::{FileId, SourceMap, Span};
 use serde_json::{Value, json};
 
 use crate::explain::PAGES;
@@ -31,9 +33,10 @@ pub enum DiagnosticFormat {
 pub fn emit(diagnostics: &Diagnostics, map: &SourceMap, format: DiagnosticFormat) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
+    let mut texts = Texts::new(map);
     for diagnostic in diagnostics.iter() {
         match format {
-            DiagnosticFormat::Text => draw(&mut text, diagnostic, map, colour),
+            DiagnosticFormat::Text => draw(&mut text, diagnostic, &mut texts, colour),
             DiagnosticFormat::Json => {
                 let _ = writeln!(text, "{}", as_json(diagnostic, map));
             }
@@ -63,44 +66,40 @@ fn closing(diagnostics: &Diagnostics) -> String {
 }
 
 /// One finding as text; the same bytes everywhere when `colour` is off.
-pub fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, map: &SourceMap, colour: bool) {
+fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, texts: &mut Texts<'_>, colour: bool) {
     let (kind, tint) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
         // A kind of our own would be drawn in its colour even where there is to be none.
         Severity::Remark => (ReportKind::Advice, Color::Cyan),
     };
-    let Some(file) = map.get(diagnostic.primary.file) else {
+    let primary = diagnostic.primary;
+    if texts.map.get(primary.file).is_none() {
         let name = diagnostic.severity.name();
         let _ = writeln!(out, "{name}[{}]: {}", diagnostic.code, diagnostic.message);
         for note in &diagnostic.notes {
             let _ = writeln!(out, "  note: {note}");
         }
         return;
-    };
-    let excerpt = Excerpt::around(file, diagnostic.primary);
-    let id = |span: Span| map.get(span.file).map(|file| file.name.to_string());
-    let primary = excerpt.range(file.clamped(diagnostic.primary));
-    let name = file.name.to_string();
-    let mut report = Report::build(kind, (name.clone(), primary.clone()))
+    }
+    // The place itself comes first: a long line that two places share is cut around the first of them.
+    let mut marks = vec![(primary, "here", tint)];
+    marks.extend(diagnostic.labels.iter().map(|label| (label.span, label.text.as_str(), Color::Blue)));
+    texts.show(marks.iter().map(|(span, ..)| *span));
+    let mut labels: Vec<_> = marks
+        .into_iter()
+        .filter_map(|(span, text, tint)| Some((span.file, texts.range(span)?, text, tint)))
+        .collect();
+    // Ariadne opens another box, headed with the place of the first, for a label that ends on an earlier line than
+    // the label before it.
+    labels.sort_by_key(|(file, range, ..)| (*file != primary.file, *file, range.end, range.start));
+    let place = texts.range(primary).unwrap_or_default();
+    let mut report = Report::build(kind, (primary.file, place))
         .with_config(Config::default().with_index_type(IndexType::Byte).with_color(colour))
         .with_code(diagnostic.code)
-        .with_message(&diagnostic.message)
-        .with_label(Label::new((name.clone(), primary)).with_message("here").with_color(tint));
-    let mut texts = vec![(name, excerpt.text.clone())];
-    for label in &diagnostic.labels {
-        let (Some(id), Some(labelled)) = (id(label.span), map.get(label.span.file)) else { continue };
-        let range = labelled.clamped(label.span);
-        let range = if label.span.file == diagnostic.primary.file {
-            if !excerpt.shows(&range) {
-                continue;
-            }
-            excerpt.range(range)
-        } else {
-            texts.push((id.clone(), labelled.text.to_string()));
-            range
-        };
-        report = report.with_label(Label::new((id, range)).with_message(&label.text).with_color(Color::Blue));
+        .with_message(&diagnostic.message);
+    for (file, range, text, tint) in labels {
+        report = report.with_label(Label::new((file, range)).with_message(text).with_color(tint));
     }
     for note in &diagnostic.notes {
         report = report.with_note(note);
@@ -109,56 +108,112 @@ pub fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, map: &SourceMap, colour:
         report = report.with_help(&fix.title);
     }
     let mut drawn = Vec::new();
-    if report.finish().write(sources(texts), &mut drawn).is_ok() {
+    if report.finish().write(texts, &mut drawn).is_ok() {
         out.extend(drawn);
     }
 }
 
-/// A source text with the line of one place cut to a window.
-struct Excerpt {
-    text: String,
-    /// What was removed, in bytes of the full text, and what stands there instead.
-    cuts: Vec<(Range<usize>, &'static str)>,
+/// The source texts as ariadne reads them: each is split into lines once, and none is copied but to cut long lines.
+struct Texts<'m> {
+    map: &'m SourceMap,
+    whole: BTreeMap<FileId, Source<Cow<'m, str>>>,
+    /// The texts of the finding that is drawn whose long lines are cut.
+    cut: BTreeMap<FileId, (Cuts, Source<Cow<'m, str>>)>,
 }
 
-impl Excerpt {
-    fn around(file: &SourceFile, span: Span) -> Self {
-        let text: &str = &file.text;
-        let place = file.clamped(span);
+impl<'m> Texts<'m> {
+    fn new(map: &'m SourceMap) -> Self {
+        Self { map, whole: BTreeMap::new(), cut: BTreeMap::new() }
+    }
+
+    /// Cuts the long lines of `spans` for the finding that is drawn next.
+    fn show(&mut self, spans: impl Iterator<Item = Span>) {
+        let mut cuts: BTreeMap<FileId, Cuts> = BTreeMap::new();
+        for span in spans {
+            if let Some(file) = self.map.get(span.file) {
+                cuts.entry(span.file).or_default().cut_around(&file.text, &file.clamped(span));
+            }
+        }
+        self.cut.clear();
+        for (id, cuts) in cuts {
+            let Some(file) = self.map.get(id) else { continue };
+            if !cuts.0.is_empty() {
+                let shown = Source::from(Cow::Owned(cuts.apply(&file.text)));
+                self.cut.insert(id, (cuts, shown));
+            } else if !self.whole.contains_key(&id) {
+                self.whole.insert(id, Source::from(Cow::Borrowed(&*file.text)));
+            }
+        }
+    }
+
+    /// Where `span` is in the text that is shown; nothing if it is cut away.
+    fn range(&self, span: Span) -> Option<Range<usize>> {
+        let range = self.map.get(span.file)?.clamped(span);
+        let Some((cuts, _)) = self.cut.get(&span.file) else { return Some(range) };
+        cuts.show(&range).then(|| cuts.range(&range))
+    }
+}
+
+impl<'m> Cache<FileId> for &mut Texts<'m> {
+    type Storage = Cow<'m, str>;
+
+    fn fetch(&mut self, id: &FileId) -> Result<&Source<Self::Storage>, impl std::fmt::Debug> {
+        self.cut.get(id).map(|(_, source)| source).or_else(|| self.whole.get(id)).ok_or("no such text")
+    }
+
+    fn display<'a>(&self, id: &'a FileId) -> Option<impl std::fmt::Display + 'a> {
+        self.map.get(*id).map(|file| file.name.to_string())
+    }
+}
+
+/// What is removed of a text, in its bytes and in order, and what stands there instead.
+#[derive(Default)]
+struct Cuts(Vec<(Range<usize>, &'static str)>);
+
+impl Cuts {
+    /// Cuts the first line of `place` to a window, unless it is cut already.
+    fn cut_around(&mut self, text: &str, place: &Range<usize>) {
         let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[place.start..].find('\n').map_or(text.len(), |at| place.start + at);
-        let mut cuts = Vec::new();
+        if self.0.iter().any(|(cut, _)| start <= cut.start && cut.end <= end) {
+            return;
+        }
         let from = boundary(text, place.start.saturating_sub(WINDOW));
         let to = boundary(text, place.end.min(place.start + WINDOW).saturating_add(WINDOW));
         if from > start + WINDOW {
-            cuts.push((start..from, "... "));
+            self.0.push((start..from, "... "));
         }
         if to + WINDOW < end {
-            cuts.push((to..end, " ..."));
+            self.0.push((to..end, " ..."));
         }
+        self.0.sort_by_key(|(cut, _)| cut.start);
+    }
+
+    fn apply(&self, text: &str) -> String {
         let mut shown = String::new();
         let mut at = 0;
-        for (range, instead) in &cuts {
+        for (range, instead) in &self.0 {
             shown.push_str(&text[at..range.start]);
             shown.push_str(instead);
             at = range.end;
         }
         shown.push_str(&text[at..]);
-        Self { text: shown, cuts }
+        shown
     }
 
-    fn shows(&self, range: &Range<usize>) -> bool {
-        !self.cuts.iter().any(|(cut, _)| cut.start < range.end && range.start < cut.end)
+    /// Whether nothing of `range` is cut away.
+    fn show(&self, range: &Range<usize>) -> bool {
+        !self.0.iter().any(|(cut, _)| cut.start < range.end && range.start < cut.end)
     }
 
-    fn range(&self, range: Range<usize>) -> Range<usize> {
+    fn range(&self, range: &Range<usize>) -> Range<usize> {
         let start = self.offset(range.start);
         start..self.offset(range.end).max(start)
     }
 
     fn offset(&self, at: usize) -> usize {
         let mut shift = 0isize;
-        for (cut, instead) in &self.cuts {
+        for (cut, instead) in &self.0 {
             if at >= cut.end {
                 shift += instead.len() as isize - cut.len() as isize;
             } else if at > cut.start {

@@ -359,7 +359,12 @@ impl<'s> Parser<'s> {
             }
         };
         let error = self.explain_exponent(error);
-        self.report(error)
+        let is_binary = token.kind == TokenKind::Error && self.token_text(token).contains('\0');
+        self.report(if is_binary {
+            error.note("a NUL byte: is this a binary file, or a text in UTF-16?")
+        } else {
+            error
+        })
     }
 
     /// `1e5` is a number and a word: says so.

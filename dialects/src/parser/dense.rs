@@ -116,12 +116,14 @@ impl Parser<'_> {
                 bump(&mut counts);
             }
             while self.at(TokenKind::RightSquare) {
-                let rank = counts.len();
-                let found = counts.pop();
-                if found.is_none()
-                    || found != rank.checked_sub(1).and_then(|axis| tensor.shape.get(axis)).copied()
-                {
+                let axis = counts.len().saturating_sub(1);
+                let (Some(found), Some(&wanted)) = (counts.pop(), tensor.shape.get(axis)) else {
                     return self.error(ParseCode::BadAttribute, self.span(), mismatch);
+                };
+                if found != wanted {
+                    let message =
+                        format!("this list has length {found}, but axis {axis} of the tensor has {wanted}");
+                    return self.error(ParseCode::BadAttribute, self.span(), message);
                 }
                 self.advance();
                 bump(&mut counts);

@@ -135,7 +135,8 @@ impl Parser<'_> {
             match self.peek().kind {
                 TokenKind::RightBrace => break,
                 TokenKind::End => {
-                    let error = Diagnostic::error(ParseCode::Unexpected, open, "`{` without `}`");
+                    let error = Diagnostic::error(ParseCode::Unexpected, open, "`{` without `}`")
+                        .note("the text ends before the region does: a `}` is missing at its end or in one inside it");
                     return self.report(error);
                 }
                 TokenKind::Caret => {
