@@ -140,8 +140,8 @@ impl<'m> Texts<'m> {
             if !cuts.0.is_empty() {
                 let shown = Source::from(Cow::Owned(cuts.apply(&file.text)));
                 self.cut.insert(id, (cuts, shown));
-            } else if !self.whole.contains_key(&id) {
-                self.whole.insert(id, Source::from(Cow::Borrowed(&*file.text)));
+            } else {
+                self.whole.entry(id).or_insert_with(|| Source::from(Cow::Borrowed(&*file.text)));
             }
         }
     }

@@ -189,7 +189,7 @@ impl<'m> Printer<'m> {
         if !module.regions(op).is_empty() {
             self.text(" (");
             self.list(module.regions(op), ", ", |printer, &region| {
-                printer.print_region(region, RegionForm::Generic)
+                printer.print_region(region, RegionForm::Generic);
             });
             self.text(")");
         }

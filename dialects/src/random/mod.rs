@@ -9,7 +9,7 @@ mod notations;
 mod ops;
 mod values;
 
-pub use notations::NOTATIONS;
+pub use notations::{NOTATIONS, Notation};
 
 use crate::ir::Module;
 use crate::registry::Registry;

@@ -2,8 +2,11 @@
 
 use super::Choices;
 
+/// Draws a text.
+pub type Notation = fn(&mut Choices<'_>) -> String;
+
 /// For each declared attribute (`#`) and type (`!`) its name and a text of it.
-pub const NOTATIONS: &[(&str, fn(&mut Choices<'_>) -> String)] = &[
+pub const NOTATIONS: &[(&str, Notation)] = &[
     ("!exchange.buffer", |_| "!exchange.buffer".into()),
     ("!ipu.f143", |choices| format!("!ipu.f143<{}>", scale(choices))),
     ("!ipu.f152", |choices| format!("!ipu.f152<{}>", scale(choices))),

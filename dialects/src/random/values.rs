@@ -20,7 +20,7 @@ const NAMES: &[&str] =
 impl Choices<'_> {
     /// A name of a symbol, attribute or file: any text.
     pub(super) fn name(&mut self) -> &'static str {
-        *self.pick::<&str>(NAMES)
+        self.pick::<&str>(NAMES)
     }
 
     /// A name of an attribute, which has no empty one.
