@@ -72,6 +72,23 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_whole_with(path, |out| out.write_all(bytes))
 }
 
+/// Writes an existing file anew, whole or not at all: it keeps its permissions, and a link stays a link.
+///
+/// # Errors
+/// The folder is not writable.
+pub fn rewrite(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let permissions = fs::metadata(&path).ok().filter(fs::Metadata::is_file).map(|file| file.permissions());
+    write_whole(&path, bytes)?;
+    match permissions.map(|permissions| fs::set_permissions(&path, permissions)) {
+        Some(Err(error)) => {
+            let message = format!("cannot keep the permissions of `{}`: {error}", path.display());
+            Err(Failure::new(Exit::Input, DriverCode::Unwritable, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// [`write_whole`] of what `write` writes.
 ///
 /// # Errors

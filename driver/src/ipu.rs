@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    bench, bisect, check, compile, diff, doc, explain, inspect, reduce, run, selftest, sweep, trace,
+    bench, bisect, check, compile, diff, doc, explain, fmt, inspect, reduce, run, selftest, sweep, trace,
 };
 
 use crate::exit::{Exit, Failure};
@@ -40,6 +40,7 @@ enum Command {
     Reduce(Box<reduce::ReduceArguments>),
     Diff(diff::DiffArguments),
     Sweep(sweep::SweepArguments),
+    Fmt(fmt::FmtArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
     Selftest(selftest::SelftestArguments),
@@ -56,11 +57,11 @@ pub fn main() -> ExitCode {
     };
     let arguments = Arguments::parse_from(words);
     let timing = arguments.process.start(arguments.log);
-    finish(guarded(|| arguments.command.run()), timing.as_ref(), arguments.diagnostics)
+    finish(guarded(|| arguments.command.run(arguments.diagnostics)), timing.as_ref(), arguments.diagnostics)
 }
 
 impl Command {
-    fn run(&self) -> Result<Exit, Failure> {
+    fn run(&self, format: DiagnosticFormat) -> Result<Exit, Failure> {
         match self {
             Self::Compile(arguments) => compile::run(arguments),
             Self::Run(arguments) => run::run(arguments),
@@ -74,6 +75,7 @@ impl Command {
             Self::Bench(arguments) => bench::run(arguments),
             Self::Selftest(arguments) => selftest::run(arguments),
             Self::Doc(arguments) => doc::run(arguments),
+            Self::Fmt(arguments) => fmt::run(arguments, format),
             Self::Explain(arguments) => explain::run(arguments),
         }
     }

@@ -7,6 +7,7 @@ pub mod compile;
 pub mod diff;
 pub mod doc;
 pub mod explain;
+pub mod fmt;
 pub mod inspect;
 pub mod reduce;
 pub mod run;
