@@ -72,6 +72,7 @@ fn errors_name_the_place_the_fault_and_the_fix() {
         t.ir:1:15: error[E0201]: `{` without `}`
           | test.table @a {
           |               ^
+          = note: the text ends before the region does: a `}` is missing at its end or in one inside it
         "##);
 }
 
@@ -91,7 +92,7 @@ fn errors_in_attributes_and_types_name_the_fault() {
           |                      ^^^^^^^
         "##);
     insta::assert_snapshot!(findings("test.tagged | 1 {x = dense<[1, 2]> : tensor<3xi8>}"), @r##"
-        t.ir:1:33: error[E0402]: the lists do not have the shape of the tensor
+        t.ir:1:33: error[E0402]: this list has length 2, but axis 0 of the tensor has 3
           | test.tagged | 1 {x = dense<[1, 2]> : tensor<3xi8>}
           |                                 ^
         "##);
