@@ -72,6 +72,12 @@ impl TensorData {
     /// SHA-256 of the bytes, in hexadecimal.
     #[must_use]
     pub fn sha256(&self) -> String {
-        Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256(&self.bytes)
     }
+}
+
+/// The SHA-256 of `bytes`, in hexadecimal.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

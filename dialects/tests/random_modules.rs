@@ -14,6 +14,14 @@ fn module_of(numbers: &[u64]) -> Module {
     random_module(Registry::standard(), &mut Choices::new(&mut || numbers.next()))
 }
 
+/// The same numbers in every run.
+fn numbers(mut state: u64) -> impl FnMut() -> Option<u64> {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Some(state >> 20)
+    }
+}
+
 fn read(text: &str) -> Result<Module, String> {
     let options = ParseOptions { registry: Registry::standard(), allow_unregistered: true };
     let (module, findings) = parse_module("t.ir", text, options);
@@ -76,13 +84,9 @@ fn every_declared_type_and_attribute_has_a_notation_that_is_read() {
     for name in registry.type_names() {
         assert!(names.contains(&format!("!{name}").as_str()), "!{name}");
     }
-    let mut state = 1u64;
+    let mut next = numbers(1);
     for (name, make) in NOTATIONS {
         for _ in 0..200 {
-            let mut next = || {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                Some(state >> 20)
-            };
             let text = make(&mut Choices::new(&mut next));
             let options = ParseOptions::new(registry);
             let error = if name.starts_with('#') {
@@ -100,12 +104,8 @@ fn every_declared_type_and_attribute_has_a_notation_that_is_read() {
 fn random_modules_hold_every_op() {
     let registry = Registry::standard();
     let mut seen = std::collections::BTreeSet::new();
-    let mut state = 7u64;
+    let mut next = numbers(7);
     for _ in 0..4000 {
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            Some(state >> 20)
-        };
         let module = random_module(registry, &mut Choices::new(&mut next));
         seen.extend(module.walk(module.root()).filter_map(|op| module.declaration(op)).map(|op| op.name));
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
 use ipu_dialects::limits::MAX_SOURCE_BYTES;
-use ipu_dialects::source::{FileId, SourceMap};
+use ipu_dialects::source::{FileId, SourceMap, SourceText};
 
 use crate::exit::{Exit, Failure};
 use crate::expectations::Expectations;
@@ -56,14 +56,15 @@ pub fn run_chunks(
     transform: &mut Transform<'_>,
 ) -> Result<Chunks, Failure> {
     let (name, text) = read_text(path)?;
+    let text = SourceText::from(text);
     if text.len() > MAX_SOURCE_BYTES {
         // Refused with the finding of any text that is too long; places in it would not fit.
-        load_text(&name, text.as_str(), options.load)?;
+        load_text(&name, text.clone(), options.load)?;
     }
-    let mut sources = SourceMap::default();
-    let file = sources.add(&name, text.as_str());
     let whole = 0..text.len();
     let parts = if options.split { split(&text) } else { vec![whole] };
+    let mut sources = SourceMap::default();
+    let file = sources.add(&name, text);
     let mut all = Chunks { exit: Exit::Ok, diagnostics: Diagnostics::new(), sources, output: String::new() };
     for (index, part) in parts.into_iter().enumerate() {
         if index > 0 {

@@ -43,9 +43,7 @@ pub fn load_text(
     text: impl Into<SourceText>,
     options: LoadOptions,
 ) -> Result<(Module, Diagnostics), Failure> {
-    let parse = || parse_module(name, text, options.parse_options());
-    let (module, findings) = tracing::debug_span!("parse", name).in_scope(parse);
-    verified(module, findings, options)
+    loaded(name, options, |options| parse_module(name, text, options))
 }
 
 /// Parses and verifies the bytes `part` of text `file` as a module of its own, with places of the whole text.
@@ -58,26 +56,29 @@ pub fn load_part(
     part: Range<usize>,
     options: LoadOptions,
 ) -> Result<(Module, Diagnostics), Failure> {
-    let (module, findings) = parse_part(sources.clone(), file, part, options.parse_options());
-    verified(module, findings, options)
+    let name = sources.get(file).map_or("", |file| &*file.name);
+    loaded(name, options, |options| parse_part(sources.clone(), file, part, options))
 }
 
 impl LoadOptions {
-    fn parse_options(self) -> ParseOptions<'static> {
+    /// What the parser is told.
+    #[must_use]
+    pub fn parse_options(self) -> ParseOptions<'static> {
         ParseOptions { registry: Registry::standard(), allow_unregistered: self.allow_unregistered }
     }
 }
 
-fn verified(
-    module: Module,
-    mut findings: Diagnostics,
+fn loaded(
+    name: &str,
     options: LoadOptions,
+    parse: impl FnOnce(ParseOptions<'static>) -> (Module, Diagnostics),
 ) -> Result<(Module, Diagnostics), Failure> {
+    let (module, mut findings) =
+        tracing::debug_span!("parse", name).in_scope(|| parse(options.parse_options()));
     if findings.has_errors() {
         return Err(Failure::of(Exit::Input, findings, &module.sources));
     }
     let options = VerifyOptions { allow_unregistered: options.allow_unregistered };
-    let name = module.sources.files().last().map_or("", |(_, file)| &*file.name);
     let result = tracing::debug_span!("verify", name).in_scope(|| verify(&module, options));
     match result {
         Ok((_, warnings)) => {

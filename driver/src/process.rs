@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use clap::Args;
+use ipu_dialects::tensor_data::sha256;
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::{kept_standard_input, quoted, write_whole};
 use crate::log::{self, LogFormat};
 use crate::render::{DiagnosticFormat, emit};
 use crate::repro::panic_message;
-use crate::rerun::sha256;
 use crate::timing::{Timing, TimingFormat};
 
 /// Options of the process.

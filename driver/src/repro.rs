@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ipu_dialects::ir::Module;
-use ipu_dialects::parser::{ParseOptions, parse_module};
+use ipu_dialects::parser::parse_module;
 use ipu_dialects::printer::{PrintOptions, print_with};
-use ipu_dialects::registry::Registry;
 use ipu_dialects::source::SourceText;
+use ipu_dialects::tensor_data::sha256;
 use regex::Regex;
 
 use crate::exit::{DriverCode, Exit, Failure};
@@ -31,7 +31,7 @@ pub struct Reproducer {
     flags: Vec<String>,
     /// Name and text of the input; nothing if it is no text.
     input: Option<(Arc<str>, SourceText)>,
-    allow_unregistered: bool,
+    options: LoadOptions,
     /// Where it was written already.
     written: Option<PathBuf>,
 }
@@ -42,11 +42,10 @@ impl Reproducer {
     pub fn new(program: &'static str, mut flags: Vec<String>, module: &Module, options: LoadOptions) -> Self {
         flags.extend(process::flags());
         let input = module.sources.files().next().map(|(_, file)| (file.name.clone(), file.text.clone()));
-        let allow_unregistered = options.allow_unregistered;
-        if allow_unregistered {
+        if options.allow_unregistered {
             flags.push("--allow-unregistered-dialect".to_owned());
         }
-        Self { program, flags, input, allow_unregistered, written: None }
+        Self { program, flags, input, options, written: None }
     }
 
     /// A run of `program` on what is no text, such as a package; it cannot be written.
@@ -78,7 +77,7 @@ impl Reproducer {
             && let Some(ir) = self.ir()
         {
             let folder = std::env::var_os(FOLDER_VARIABLE).map_or_else(std::env::temp_dir, PathBuf::from);
-            let digest = rerun::sha256(self.text("", &ir).as_bytes());
+            let digest = sha256(self.text("", &ir).as_bytes());
             let path = folder.join(format!("ipu-repro-{}.ir", &digest[..12]));
             let made = std::fs::create_dir_all(&folder).is_ok() && self.write(&path).is_ok();
             if !made {
@@ -103,9 +102,7 @@ impl Reproducer {
     fn ir(&self) -> Option<String> {
         let (name, text) = self.input.as_ref()?;
         let print = || {
-            let options =
-                ParseOptions { registry: Registry::standard(), allow_unregistered: self.allow_unregistered };
-            let (mut module, findings) = parse_module(name, text.clone(), options);
+            let (mut module, findings) = parse_module(name, text.clone(), self.options.parse_options());
             module.make_locations_explicit();
             let print = PrintOptions { generic: false, locations: true };
             (!findings.has_errors()).then(|| print_with(&module, print))

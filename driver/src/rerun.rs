@@ -16,7 +16,7 @@ use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use sha2::{Digest, Sha256};
+use ipu_dialects::tensor_data::sha256;
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::{quoted, read_bytes, read_text, single_quoted};
@@ -214,12 +214,6 @@ fn shell_words(line: &str) -> Vec<String> {
     }
     words.extend(word);
     words
-}
-
-/// The SHA-256 of `bytes`, in hexadecimal.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

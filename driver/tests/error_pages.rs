@@ -7,33 +7,26 @@
 //! ``* `name_of_test` in `path/of/test.rs` ``. With `UPDATE_BOOK=1` the `text` blocks are written anew; `PAGES=E02` runs only
 //! the pages of codes that start so.
 
+mod tree;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use rayon::prelude::*;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
+use tree::{files_below, root};
 
 /// Codes and titles of all errors that the sources declare.
 fn declared_codes() -> BTreeMap<String, String> {
     let pattern = regex::Regex::new(r#"(?m)^\s+[A-Z][A-Za-z0-9]* = "([A-Z][0-9]{4})", "([^"]+)",$"#).unwrap();
     let mut codes = BTreeMap::new();
-    let mut folders: Vec<PathBuf> =
-        ["device", "dialects", "passes", "driver"].map(|name| root().join(name).join("src")).to_vec();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                for found in pattern.captures_iter(&std::fs::read_to_string(&path).unwrap()) {
-                    let earlier = codes.insert(found[1].to_owned(), found[2].to_owned());
-                    assert_eq!(earlier, None, "code {} is declared twice", &found[1]);
-                }
-            }
+    for path in ["device", "dialects", "passes", "driver"]
+        .map(|name| files_below(&root().join(name).join("src"), "rs"))
+        .concat()
+    {
+        for found in pattern.captures_iter(&std::fs::read_to_string(&path).unwrap()) {
+            let earlier = codes.insert(found[1].to_owned(), found[2].to_owned());
+            assert_eq!(earlier, None, "code {} is declared twice", &found[1]);
         }
     }
     codes

@@ -5,32 +5,10 @@
 //! folder, and the name must be that of an IR file beside the snapshot, of a pass, or of a file in `test-ir`. `.ci/goldens`
 //! knows exactly, because it runs the tests.
 
-use std::path::{Path, PathBuf};
+mod tree;
 
 use ipu_passes::manager::registry;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
-
-/// The files below `folder` whose names end in `.extension`, without build results.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_dir() && name != "target" && !name.starts_with('.') {
-                folders.push(path);
-            } else if path.extension().is_some_and(|found| found == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
+use tree::{files_below, root};
 
 /// Why no test reads a snapshot named `stem`, of which `source` is the text of the file that did; nothing if one does.
 fn unread(stem: &str, source: &str, samples: &[String]) -> Option<String> {
@@ -52,11 +30,11 @@ fn unread(stem: &str, source: &str, samples: &[String]) -> Option<String> {
 #[test]
 fn every_snapshot_is_read_by_a_test() {
     let root = root();
-    let samples: Vec<String> = files(&root.join("test-ir"), "ir")
+    let samples: Vec<String> = files_below(&root.join("test-ir"), "ir")
         .iter()
         .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
-    let snapshots = files(&root, "snap");
+    let snapshots = files_below(&root, "snap");
     assert!(snapshots.len() > 100);
     let mut dead = Vec::new();
     for path in snapshots {

@@ -4,21 +4,20 @@
 //! With an `mlir-opt` (`MLIR_OPT`, or `mlir-opt` or `mlir-opt-NN` on the path; Debian's package is mlir-19-tools) it is asked; without
 //! one the texts that it printed before, in `driver/tests/mlir`, are read. `UPDATE_MLIR=1` records them anew.
 
+mod tree;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ipu_dialects::parser::{ParseOptions, parse_module};
 use ipu_dialects::printer::print_generic;
 use ipu_dialects::registry::Registry;
 use rayon::prelude::*;
+use tree::{files_below, root};
 
 /// Longest text of MLIR that is recorded.
 const RECORDED_BYTES: usize = 6_000;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn mlir_opt() -> Option<String> {
     let names = (15..=30).rev().map(|version| format!("mlir-opt-{version}"));
@@ -56,18 +55,6 @@ fn canonical(text: &str, locations: bool) -> Option<String> {
     (!findings.has_errors()).then(|| print_generic(&module, locations))
 }
 
-fn files_below(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files_below(&path, extension, found);
-        } else if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
-        }
-    }
-}
-
 /// All IR of the repository that can be read, by a name that is unique.
 fn cases() -> Vec<(String, String)> {
     let mut cases = Vec::new();
@@ -75,15 +62,10 @@ fn cases() -> Vec<(String, String)> {
         let name = path.strip_prefix(root()).unwrap().with_extension("");
         name.to_string_lossy().replace(['/', '\\'], "-")
     };
-    let mut files = Vec::new();
-    files_below(&root().join("test-ir"), "ir", &mut files);
-    files_below(&root().join("lit"), "ir", &mut files);
-    for path in files {
+    for path in ["test-ir", "lit"].map(|folder| files_below(&root().join(folder), "ir")).concat() {
         cases.push((name_of(&path), std::fs::read_to_string(&path).unwrap()));
     }
-    let mut pages = Vec::new();
-    files_below(&root().join("docs"), "md", &mut pages);
-    for path in pages {
+    for path in files_below(&root().join("docs"), "md") {
         let page = std::fs::read_to_string(&path).unwrap();
         for (index, block) in page.split("```ir\n").skip(1).enumerate() {
             let text = block.split("\n```").next().unwrap_or("");

@@ -1,6 +1,6 @@
 //! Checks of an op against its declaration, and the segments that accessors read.
 
-use super::format::{Element, SEGMENT_SIZES};
+use super::format::SEGMENT_SIZES;
 use super::{Arity, OpDeclaration, PartDeclaration, PartSpec, Trait};
 use crate::codes::VerifyCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -127,23 +127,18 @@ pub(crate) fn is_well_formed(module: &Module, op: OpId) -> bool {
 /// Whether the pretty form says all there is to a well-formed op: the types of results that it does not write must be those that the
 /// parser finds for them, and a signature must be that of the body. The generic form says any op.
 pub(crate) fn is_sayable(module: &Module, op: OpId, declaration: &'static OpDeclaration) -> bool {
-    let format = (declaration.compiled)();
-    let signed = format.any(&|element| matches!(element, Element::FunctionSignature));
+    let signed = (declaration.compiled)().has_signature;
     (!signed || signature_is_of_body(module, op)) && result_types_follow(module, op, declaration)
 }
 
 fn result_types_follow(module: &Module, op: OpId, declaration: &'static OpDeclaration) -> bool {
-    let format = (declaration.compiled)();
-    let is_written = |index: usize| {
-        format.any(&|element| match element {
-            Element::ResultType(found) => *found == index,
-            Element::FunctionalType => true,
-            _ => false,
-        })
-    };
-    let known =
-        |(index, part): (usize, &PartDeclaration)| part.constraint.only.is_some() || is_written(index);
-    if declaration.results.iter().enumerate().all(known) {
+    let written = &(declaration.compiled)().result_types;
+    if declaration
+        .results
+        .iter()
+        .zip(written)
+        .all(|(part, written)| *written || part.constraint.only.is_some())
+    {
         return true;
     }
     let operands: Vec<Type> =

@@ -53,6 +53,12 @@ pub struct Format {
     pub elements: Vec<Element>,
     /// Attributes that are not printed by the dictionary.
     pub elided: Vec<&'static str>,
+    /// Whether a function signature is written.
+    pub has_signature: bool,
+    /// By result: whether its type is written.
+    pub result_types: Vec<bool>,
+    /// Whether an attribute is written outside of the dictionary.
+    pub has_attributes: bool,
 }
 
 /// Attributes of a function signature.
@@ -61,26 +67,31 @@ pub const SIGNATURE_ATTRIBUTES: [&str; 4] = ["sym_name", "function_type", "arg_a
 pub const SEGMENT_SIZES: &str = "operandSegmentSizes";
 
 impl Format {
-    /// Whether an element, in a group or not, is one that `wanted` accepts.
-    pub(crate) fn any(&self, wanted: &dyn Fn(&Element) -> bool) -> bool {
-        let mut stack: Vec<&Element> = self.elements.iter().collect();
-        while let Some(element) = stack.pop() {
-            if wanted(element) {
-                return true;
-            }
-            if let Element::Group { then, otherwise, .. } = element {
-                stack.extend(then.iter().chain(otherwise));
-            }
-        }
-        false
-    }
-
     /// The compiled format of `declaration`.
     #[must_use]
     pub fn compile(declaration: &'static OpDeclaration) -> Self {
         let mut compiler = Compiler { declaration, rest: declaration.format, elided: vec![SEGMENT_SIZES] };
         let (elements, _) = compiler.sequence(false);
-        Self { elements, elided: compiler.elided }
+        let mut format = Self {
+            elements: Vec::new(),
+            elided: compiler.elided,
+            has_signature: false,
+            result_types: vec![false; declaration.results.len()],
+            has_attributes: false,
+        };
+        let mut stack: Vec<&Element> = elements.iter().collect();
+        while let Some(element) = stack.pop() {
+            match element {
+                Element::FunctionSignature => format.has_signature = true,
+                Element::FunctionalType => format.result_types.fill(true),
+                Element::ResultType(index) => format.result_types[*index] = true,
+                Element::Attribute(_) => format.has_attributes = true,
+                Element::Group { then, otherwise, .. } => stack.extend(then.iter().chain(otherwise)),
+                _ => {}
+            }
+        }
+        format.elements = elements;
+        format
     }
 }
 

@@ -90,7 +90,7 @@ impl Parser<'_> {
     pub fn parse_attribute_dictionary(&mut self) -> ParseResult<Vec<(Name, Attribute)>> {
         let mut entries: SmallVec<[(Name, Attribute); 4]> = SmallVec::new();
         let mut seen = ipu_device::hash::HashSet::default();
-        self.parse_list(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
+        self.parse_each(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
             let span = parser.span();
             let name = match parser.peek().kind {
                 TokenKind::String => {

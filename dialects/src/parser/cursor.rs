@@ -285,18 +285,33 @@ impl<'s> Parser<'s> {
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> ParseResult<T>,
     ) -> ParseResult<Vec<T>> {
-        self.expect(open, token_name(open))?;
         let mut items = Vec::new();
+        self.parse_each(open, close, |parser| {
+            items.push(item(parser)?);
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    /// [`parse_list`](Self::parse_list) of items that `item` keeps itself.
+    pub(super) fn parse_each(
+        &mut self,
+        open: TokenKind,
+        close: TokenKind,
+        mut item: impl FnMut(&mut Self) -> ParseResult<()>,
+    ) -> ParseResult<()> {
+        self.expect(open, token_name(open))?;
         if self.eat(close) {
-            return Ok(items);
+            return Ok(());
         }
         loop {
-            items.push(item(self)?);
+            item(self)?;
             if self.eat(close) {
-                return Ok(items);
+                return Ok(());
             }
-            let expected = format!("`,` or {}", token_name(close));
-            self.expect(TokenKind::Comma, &expected)?;
+            if !self.eat(TokenKind::Comma) {
+                return self.unexpected(&format!("`,` or {}", token_name(close)));
+            }
         }
     }
 

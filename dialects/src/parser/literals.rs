@@ -40,22 +40,14 @@ impl<'s> Parser<'s> {
         let text = self.token_text(token);
         let hexadecimal = token.kind == TokenKind::Hexadecimal;
         let digits = if hexadecimal { &text[2..] } else { text };
-        let base = if hexadecimal { 16 } else { 10 };
-        let value = match (negative, digits.len()) {
-            // What has at most 15 digits fits 64 bits.
-            (_, ..=15) => u64::from_str_radix(digits, base)
-                .ok()
-                .map(i128::from)
-                .map(|value| if negative { -value } else { value }),
-            (false, _) => i128::from_str_radix(digits, base).ok(),
-            (true, _) => i128::from_str_radix(&format!("-{digits}"), base).ok(),
-        };
-        match value {
-            Some(value) => Ok(IntegerLiteral { value, beyond: false, hexadecimal }),
-            None if !negative && let Ok(bits) = u128::from_str_radix(digits, base) => {
-                Ok(IntegerLiteral { value: bits as i128, beyond: true, hexadecimal })
+        let bits = u128::from_str_radix(digits, if hexadecimal { 16 } else { 10 });
+        match bits {
+            Ok(bits) if !negative || bits <= i128::MIN.unsigned_abs() => {
+                let value = if negative { (bits as i128).wrapping_neg() } else { bits as i128 };
+                let beyond = !negative && i128::try_from(bits).is_err();
+                Ok(IntegerLiteral { value, beyond, hexadecimal })
             }
-            None => {
+            _ => {
                 let span = self.span_since(start);
                 self.error(ParseCode::BadNumber, span, "the integer does not fit 128 bits")
             }

@@ -7,7 +7,7 @@ use super::{ParseResult, Parser, Reported};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{Alias, AliasValue, BlockId, Trivia, Type, ValueId, ValueSource};
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, Token, TokenKind};
 use crate::source::Span;
 
 /// A name in the text, without the `%` before it.
@@ -221,15 +221,17 @@ impl<'s> Parser<'s> {
     }
 
     fn find_value(&self, name: &str, hash: u32) -> Option<Found> {
-        self.visible().find_map(|scope| {
-            let named = scope.values.find(Named::spread(hash), |named| {
-                named.hash == hash && self.definitions.is_named(self.text, named.value, name)
-            });
-            match named {
-                Some(named) => Some(Found::Value(named.value)),
-                None => scope.poisoned.contains(name).then_some(Found::Poisoned),
-            }
-        })
+        self.visible().find_map(|scope| self.find_in(scope, name, hash))
+    }
+
+    fn find_in(&self, scope: &Scope<'s>, name: &str, hash: u32) -> Option<Found> {
+        let named = scope.values.find(Named::spread(hash), |named| {
+            named.hash == hash && self.definitions.is_named(self.text, named.value, name)
+        });
+        match named {
+            Some(named) => Some(Found::Value(named.value)),
+            None => scope.poisoned.contains(name).then_some(Found::Poisoned),
+        }
     }
 
     fn definition_span(&self, value: ValueId) -> Span {
@@ -301,14 +303,9 @@ impl<'s> Parser<'s> {
     /// Marks `name` as one whose definition failed.
     pub(super) fn poison(&mut self, name: WrittenName) {
         let text = self.name_text(name);
-        let hash = hash_name(text);
-        if let Some(scope) = self.scopes.last_mut() {
-            let known = scope.values.find(Named::spread(hash), |named| {
-                named.hash == hash && self.definitions.is_named(self.text, named.value, text)
-            });
-            if known.is_none() {
-                scope.poisoned.insert(text);
-            }
+        let known = self.scopes.last().and_then(|scope| self.find_in(scope, text, hash_name(text)));
+        if let (None, Some(scope)) = (known, self.scopes.last_mut()) {
+            scope.poisoned.insert(text);
         }
     }
 
@@ -409,31 +406,33 @@ impl<'s> Parser<'s> {
 
     // Aliases.
 
-    /// Finds all alias definitions from byte `from` on, so that an alias may be used above its definition: `#name =` or `!name =`, not in a string or
-    /// comment. Tokens and comments end with their line, so the line before such a place tells.
+    /// Finds all alias definitions from byte `from` on, so that an alias may be used above its definition: `#name =` or `!name =`, not
+    /// in a string or comment. Tokens and comments end with their line, so the line before such a place tells.
     pub(super) fn find_aliases(&mut self, from: usize) {
-        let part = self.text.as_bytes().get(from..).unwrap_or(&[]);
-        for start in memchr::memchr2_iter(b'#', b'!', part).map(|at| from + at) {
+        let bytes = self.text.as_bytes();
+        let mut lexer = Lexer::new(self.text);
+        lexer.seek(from as u32);
+        let (mut token, mut checked) = (None::<Token>, from);
+        for start in memchr::memchr2_iter(b'#', b'!', bytes.get(from..).unwrap_or(&[])).map(|at| from + at) {
             let rest = &self.text[start + 1..];
             let length = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
             let name = &self.text[start..start + 1 + length];
             let defines = rest[length..].trim_start().starts_with('=');
-            if length == 0 || !defines || name.contains('.') || !self.is_token_start(start) {
+            if length == 0 || !defines || name.contains('.') {
                 continue;
             }
-            let entry = AliasEntry { start: start as u32, state: AliasState::Unread };
-            self.aliases.entry(name).or_insert(entry);
-        }
-    }
-
-    fn is_token_start(&self, offset: usize) -> bool {
-        let line = memchr::memrchr(b'\n', &self.text.as_bytes()[..offset]).map_or(0, |at| at + 1);
-        let mut lexer = crate::lexer::Lexer::new(self.text);
-        lexer.seek(line as u32);
-        loop {
-            let token = lexer.next_token();
-            if token.start as usize >= offset {
-                return token.start as usize == offset;
+            if let Some(at) = memchr::memrchr(b'\n', &bytes[checked..start]) {
+                lexer.seek((checked + at + 1) as u32);
+                token = None;
+            }
+            checked = start;
+            // The tokens of a line are read once, however many such places it has.
+            while token.is_none_or(|token| (token.start as usize) < start) {
+                token = Some(lexer.next_token());
+            }
+            if token.is_some_and(|token| token.start as usize == start) {
+                let entry = AliasEntry { start: start as u32, state: AliasState::Unread };
+                self.aliases.entry(name).or_insert(entry);
             }
         }
     }

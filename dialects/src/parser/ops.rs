@@ -229,7 +229,11 @@ impl<'s> Parser<'s> {
         let name = self.parse_string("an op name")?;
         let kind = self.generic_kind(&name, span);
         let mut state = OpState::new(kind);
-        let operands = self.parse_generic_operands()?;
+        let mut operands: SmallVec<[UnresolvedOperand; 4]> = SmallVec::new();
+        self.parse_each(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
+            operands.push(parser.parse_operand()?);
+            Ok(())
+        })?;
         if self.at(TokenKind::LeftSquare) {
             let list =
                 self.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, Self::parse_successor)?;
@@ -284,21 +288,6 @@ impl<'s> Parser<'s> {
             self.shared.set_op(kind);
         }
         kind
-    }
-
-    fn parse_generic_operands(&mut self) -> ParseResult<SmallVec<[UnresolvedOperand; 4]>> {
-        self.expect(TokenKind::LeftParen, "`(`")?;
-        let mut operands = SmallVec::new();
-        if self.eat(TokenKind::RightParen) {
-            return Ok(operands);
-        }
-        loop {
-            operands.push(self.parse_operand()?);
-            if self.eat(TokenKind::RightParen) {
-                return Ok(operands);
-            }
-            self.expect(TokenKind::Comma, "`,` or `)`")?;
-        }
     }
 
     /// The function type of a generic op. It mostly goes to the end of its line and is one that was read before.

@@ -48,7 +48,7 @@ impl Printer<'_> {
             Some(text) => self.text(&text),
             None => self.type_in_full(ty),
         }
-        if self.type_texts.len() < TYPE_TEXTS {
+        if self.module.is_some() && self.type_texts.len() < TYPE_TEXTS {
             let text = self.out.get(start..).unwrap_or("").into();
             self.type_texts.insert(address, (ty.clone(), text));
         }

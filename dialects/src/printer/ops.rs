@@ -132,8 +132,8 @@ impl<'m> Printer<'m> {
             Label::Number(number) => self.number(*number),
             Label::Own => self.text(self.module().value_name(value).unwrap_or("")),
             Label::Renamed(name) => {
-                let name = name.clone();
-                self.text(&name);
+                self.out.push_str(name);
+                self.glue = false;
             }
             Label::Member(first, _) => self.value_label(*first),
         }
@@ -463,9 +463,12 @@ fn result_values<'m>(
 
 /// Whether the format writes just those of its attributes that the op has: an optional group is written or not by its anchor alone.
 fn says_attributes(module: &Module, op: OpId, declaration: &OpDeclaration) -> bool {
+    let format = (declaration.compiled)();
+    if !format.has_attributes {
+        return true;
+    }
     let (mut written, mut left_out) = (Vec::new(), Vec::new());
-    let mut stack: Vec<(&Element, bool)> =
-        (declaration.compiled)().elements.iter().map(|element| (element, true)).collect();
+    let mut stack: Vec<(&Element, bool)> = format.elements.iter().map(|element| (element, true)).collect();
     while let Some((element, is_written)) = stack.pop() {
         match element {
             Element::Attribute(index) if is_written => written.push(*index),

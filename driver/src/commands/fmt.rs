@@ -10,13 +10,13 @@ use clap::Args;
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
 use ipu_dialects::lexer::{Lexer, TokenKind};
-use ipu_dialects::parser::{ParseOptions, parse_module};
+use ipu_dialects::parser::parse_module;
 use ipu_dialects::printer::{print_generic, print_module};
-use ipu_dialects::registry::Registry;
 use ipu_dialects::source::Span;
 
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::{read_text, rewrite, write_standard_output};
+use crate::load::LoadOptions;
 use crate::render::{DiagnosticFormat, emit};
 
 /// Formats IR files in place.
@@ -105,8 +105,8 @@ pub fn formatted(name: &str, text: &str) -> Result<String, Failure> {
 }
 
 fn parse(name: &str, text: &str) -> (Module, Diagnostics) {
-    let options = ParseOptions { registry: Registry::standard(), allow_unregistered: true };
-    parse_module(name, text, options)
+    let options = LoadOptions { allow_unregistered: true, ..LoadOptions::default() };
+    parse_module(name, text, options.parse_options())
 }
 
 /// The comments of a text without `//` and the spaces around them, sorted.

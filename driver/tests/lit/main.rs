@@ -4,28 +4,27 @@
 //! same to LLVM: `lit lit` with FileCheck runs them by `lit/lit.cfg.py`, and the last test does where both are installed.
 
 mod filecheck;
+#[path = "../tree/mod.rs"]
+mod tree;
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use tree::{files_below, root};
 
 /// What the RUN lines find besides the programs.
 const PRELUDE: &str = "set -euo pipefail\n\
     FileCheck() { \"${LIT}\" --filecheck \"$@\"; }\n\
     not() { local status=0; \"$@\" || status=$?; [[ ${status} -gt 0 && ${status} -lt 128 ]]; }\n";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "--filecheck") {
         return file_check(&arguments[1..]);
     }
-    let mut trials: Vec<Trial> = files(&root().join("lit"))
+    let mut trials: Vec<Trial> = files_below(&root().join("lit"), "ir")
         .into_iter()
         .map(|path| {
             let name = path.strip_prefix(root()).unwrap().display().to_string();
@@ -59,20 +58,6 @@ fn file_check(arguments: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "ir") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 fn path_with_programs() -> String {

@@ -21,7 +21,6 @@ use ipu_dialects::ir::{Module, OpId};
 use ipu_dialects::tile::{Image, KernelCode, KernelImage, Section, TileProgram};
 use rustc_hash::FxHasher;
 
-use crate::manager::state::main_program;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
 pub use record::{BindingRecord, COMMAND_ATTRIBUTE, Record, SectionKind, SegmentRecord, StorageRecord};
@@ -103,12 +102,7 @@ struct BuildPackage;
 
 impl Pass for BuildPackage {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let op = main_program(module).unwrap_or_else(|| module.root());
-        let program =
-            tracing::debug_span!("read").in_scope(|| TileProgram::read(module, op)).map_err(|findings| {
-                context.diagnostics.append(findings);
-                PassFailure::Input
-            })?;
+        let program = context.read_main(module, TileProgram::read)?;
         let package = build(module, &program).map_err(|error| {
             context.diagnostics.push(error.at(module));
             PassFailure::Input

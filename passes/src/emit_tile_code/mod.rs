@@ -112,12 +112,7 @@ struct EmitTileCode;
 
 impl Pass for EmitTileCode {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let op = main_program(module).unwrap_or_else(|| module.root());
-        let mut program =
-            tracing::debug_span!("read").in_scope(|| TileProgram::read(module, op)).map_err(|findings| {
-                context.diagnostics.append(findings);
-                PassFailure::Input
-            })?;
+        let mut program = context.read_main(module, TileProgram::read)?;
         if program.has_code() {
             context.leaves_module();
             return Ok(());
@@ -130,6 +125,7 @@ impl Pass for EmitTileCode {
         let code = |image: &Image| layout::code_words(image) * image.tiles.len();
         context.record("images", program.images.len());
         context.record("code_words", program.images.iter().map(code).sum::<usize>());
+        let op = main_program(module).unwrap_or_else(|| module.root());
         let made = program.emit(module, InsertionPoint::Before(op), NAME);
         module.inherit(made, &[op]);
         module.erase(op);

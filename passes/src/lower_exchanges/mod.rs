@@ -27,7 +27,6 @@ use ipu_dialects::ir::{InsertionPoint, Module, Name, OpId};
 use ipu_dialects::tile::TileProgram;
 use serde::{Deserialize, Serialize};
 
-use crate::manager::state::main_program;
 use crate::manager::{OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options};
 
 pub use sizing::code_ends;
@@ -103,10 +102,9 @@ struct LowerExchanges {
 
 impl Pass for LowerExchanges {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let op = main_program(module).unwrap_or_else(|| module.root());
-        let read = tracing::debug_span!("read").in_scope(|| Program::read(module, op));
-        let lowered = read.and_then(|program| lower(module, &program, self.options));
-        let program = lowered.map_err(|findings| {
+        let program = context.read_main(module, Program::read)?;
+        let op = program.op;
+        let program = lower(module, &program, self.options).map_err(|findings| {
             context.diagnostics.append(findings);
             PassFailure::Input
         })?;

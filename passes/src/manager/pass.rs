@@ -8,7 +8,7 @@ use ipu_dialects::ir::{Module, OpId};
 use serde_json::Value;
 
 use super::options::{OptionError, OptionInfo};
-use super::state::State;
+use super::state::{State, main_program};
 use super::statistics::Statistics;
 
 /// A pass with its options set.
@@ -104,6 +104,23 @@ impl PassContext<'_> {
     /// Records a figure of this pass.
     pub fn record(&mut self, name: &'static str, value: impl Into<Value>) {
         self.statistics.record(self.pass, name, value);
+    }
+
+    /// Reads the main program of `module` by `read`.
+    ///
+    /// # Errors
+    /// It cannot be read; the findings are recorded.
+    pub fn read_main<T>(
+        &mut self,
+        module: &Module,
+        read: impl FnOnce(&Module, OpId) -> Result<T, Diagnostics>,
+    ) -> Result<T, PassFailure> {
+        let _span = tracing::debug_span!("read").entered();
+        let main = main_program(module).unwrap_or_else(|| module.root());
+        read(module, main).map_err(|findings| {
+            self.diagnostics.append(findings);
+            PassFailure::Input
+        })
     }
 
     /// States that the pass leaves the module as it was; what is known of the module then still holds.

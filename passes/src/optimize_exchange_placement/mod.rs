@@ -17,7 +17,7 @@ use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, Rema
 use crate::place_storage::buffers::{placed, problem_of, set_places};
 use crate::place_storage::pass::code_reach;
 use crate::place_storage::{PlaceOptions, place_storage, validate_placement};
-use crate::schedule_exchanges::pass::{ScheduledPhase, finding, read_program, schedule};
+use crate::schedule_exchanges::pass::{ScheduledPhase, finding, schedule};
 use crate::schedule_exchanges::{ScheduleError, ScheduleOptions};
 
 /// Name of the pass in origins.
@@ -47,7 +47,7 @@ struct OptimizeExchangePlacement;
 
 impl Pass for OptimizeExchangePlacement {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let program = read_program(module, context)?;
+        let program = context.read_main(module, Program::read)?;
         let now = schedule_phases(&program).map_err(|(step, error)| {
             let phase = phase_at(&program, step);
             context.cannot_compile(phase.map_or_else(

@@ -12,7 +12,7 @@ use super::remarks::{self, GivenUp};
 use super::{OptimizeOptions, OptimizeStatistics, Reads, append_phase, may_fuse, optimize_transfers};
 use crate::manager::{OptionError, OptionInfo, Pass, PassContext, PassFailure, PassInfo, State, options};
 use crate::schedule_exchanges::columns::Columns;
-use crate::schedule_exchanges::pass::{finding, read_program};
+use crate::schedule_exchanges::pass::finding;
 use crate::schedule_exchanges::problem::MAX_MESSAGE_WORDS;
 use crate::schedule_exchanges::{Problem, ScheduleOptions, schedule_phase};
 
@@ -71,7 +71,7 @@ pub(super) struct Work<'p> {
 
 impl Pass for OptimizeExchanges {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let program = read_program(module, context)?;
+        let program = context.read_main(module, Program::read)?;
         // Phases of a placed program stay apart: buffers that live in one each may share addresses.
         let fuse = self.options.fuse && !program.is_placed();
         let mut works = gather(module, &program, fuse, context)?;

@@ -16,7 +16,7 @@ use super::statistics::{PlacementStatistics, measure};
 use crate::lower_exchanges::code_ends;
 use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 use crate::schedule_exchanges::ScheduleOptions;
-use crate::schedule_exchanges::pass::{finding, read_program, schedule};
+use crate::schedule_exchanges::pass::{finding, schedule};
 
 /// The pass as the manager knows it.
 pub static INFO: PassInfo = PassInfo {
@@ -42,7 +42,7 @@ struct PlaceStorage;
 
 impl Pass for PlaceStorage {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let mut program = read_program(module, context)?;
+        let mut program = context.read_main(module, Program::read)?;
         if program.is_placed() {
             let statistics = measure(&problem_of(&program, &[]), &placed(&program));
             report(&program, &statistics, true, context);

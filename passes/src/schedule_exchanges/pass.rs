@@ -16,9 +16,7 @@ use super::problem::ScheduleError;
 use super::schedule::{ScheduleOptions, schedule_phase};
 use super::separate::separate_edges;
 use super::validate::{phase_length, validate};
-use crate::manager::{
-    OptionError, Pass, PassContext, PassFailure, PassInfo, State, options, state::main_program,
-};
+use crate::manager::{OptionError, Pass, PassContext, PassFailure, PassInfo, State, options};
 
 /// Name of the pass in origins.
 const NAME: Name = Name::of("schedule-exchanges");
@@ -47,7 +45,7 @@ struct ScheduleExchanges;
 
 impl Pass for ScheduleExchanges {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
-        let program = read_program(module, context)?;
+        let program = context.read_main(module, Program::read)?;
         let phases: Vec<&Phase> = program.phases().collect();
         let schedules: Vec<_> =
             phases.par_iter().map(|phase| schedule(&program, phase, &ScheduleOptions::default())).collect();
@@ -61,16 +59,6 @@ impl Pass for ScheduleExchanges {
         write(module, &program, &phases, scheduled, context);
         Ok(())
     }
-}
-
-/// The program of `module`, or its findings in `context`.
-pub(crate) fn read_program(module: &Module, context: &mut PassContext<'_>) -> Result<Program, PassFailure> {
-    let _span = tracing::debug_span!("read").entered();
-    let main = main_program(module).unwrap_or_else(|| module.root());
-    Program::read(module, main).map_err(|findings| {
-        context.diagnostics.append(findings);
-        PassFailure::Input
-    })
 }
 
 /// A phase with start times.
