@@ -112,3 +112,35 @@ fn random_modules_hold_every_op() {
     let missing: Vec<&str> = registry.op_names().filter(|name| !seen.contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// Texts whose round trip failed once.
+#[test]
+fn texts_survive() {
+    let texts = [
+        (
+            "braces of a declared op without a block",
+            "\"graph.func\"() ({}) {function_type = () -> (), sym_name = \"f\"} : () -> ()",
+        ),
+        ("a root without a body", "\"builtin.module\"() ({}) : () -> ()"),
+        (
+            "a value that a region uses before its definition outside",
+            "\"a.b\"() ({\n  \"a.c\"() ({\n    %0 = \"a.d\"(%1) : (f32) -> i1\n  }) : () -> ()\n  %1 = \"a.e\"() : () -> f32\n}) : () -> ()",
+        ),
+        (
+            "the same with names",
+            "\"a.b\"() ({\n  \"a.c\"() ({\n    %x = \"a.d\"(%y) : (f32) -> i1\n  }) : () -> ()\n  %y = \"a.e\"() : () -> f32\n}) : () -> ()",
+        ),
+        (
+            "comments at the table of locations",
+            "\"a.b\"() : () -> () loc(#l)\n// one\n#l = loc(\"a\":1:2) // two\n// three",
+        ),
+    ];
+    for (what, text) in texts {
+        let mut module = read(text).unwrap();
+        let comments = |text: &str| text.matches("//").count();
+        assert_eq!(comments(&print_module(&module)), comments(text), "{what}");
+        assert_eq!(round_trips(&module), Ok(()), "{what}");
+        module.make_locations_explicit();
+        assert_eq!(round_trips(&module), Ok(()), "{what}");
+    }
+}

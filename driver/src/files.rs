@@ -25,10 +25,16 @@ pub fn read_text(path: &str) -> Result<(String, String), Failure> {
     } else {
         (path.to_owned(), read_bytes(Path::new(path))?)
     };
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok((name, text)),
-        Err(error) => Err(not_utf8(&name, &error)),
-    }
+    let text = decoded(&name, bytes)?;
+    Ok((name, text))
+}
+
+/// The text that `bytes` of a file called `name` are.
+///
+/// # Errors
+/// They are not UTF-8; the finding names the first bad byte.
+pub fn decoded(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| not_utf8(name, &error))
 }
 
 static READ_INPUT: Mutex<Option<Arc<[u8]>>> = Mutex::new(None);

@@ -11,6 +11,7 @@ pub mod expectations;
 pub mod explain;
 pub mod figures;
 pub mod files;
+pub mod fuzz;
 pub mod instrumentation;
 pub mod ipu;
 pub mod listings;

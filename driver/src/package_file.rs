@@ -21,10 +21,16 @@ pub fn is_package(path: &str) -> bool {
 /// # Errors
 /// The file is unreadable, damaged, or of another compiler.
 pub fn read_package(path: &str, foreign: bool) -> Result<Package, Failure> {
-    let bytes = read_bytes(Path::new(path))?;
-    let package = if foreign { Package::from_foreign_bytes(&bytes) } else { Package::from_bytes(&bytes) };
-    let package =
-        package.map_err(|error| Failure::new(Exit::Input, error.code, format!("`{path}`: {error}")))?;
+    let package = package_of(path, &read_bytes(Path::new(path))?, foreign)?;
     tracing::info!(tiles = package.tiles.len(), compiler_version = package.compiler_version, "package read");
     Ok(package)
+}
+
+/// The package that the bytes of a file called `name` are; `foreign` takes one without our footer.
+///
+/// # Errors
+/// They are damaged, or of another compiler.
+pub fn package_of(name: &str, bytes: &[u8], foreign: bool) -> Result<Package, Failure> {
+    let package = if foreign { Package::from_foreign_bytes(bytes) } else { Package::from_bytes(bytes) };
+    package.map_err(|error| Failure::new(Exit::Input, error.code, format!("`{name}`: {error}")))
 }

@@ -32,6 +32,17 @@ pub enum DiagnosticFormat {
 /// Writes all findings to standard error.
 pub fn emit(diagnostics: &Diagnostics, map: &SourceMap, format: DiagnosticFormat) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let _ = std::io::stderr().write_all(&rendered(diagnostics, map, format, colour));
+}
+
+/// All findings as [`emit`] writes them.
+#[must_use]
+pub fn rendered(
+    diagnostics: &Diagnostics,
+    map: &SourceMap,
+    format: DiagnosticFormat,
+    colour: bool,
+) -> Vec<u8> {
     let mut text = Vec::new();
     let mut texts = Texts::new(map);
     for diagnostic in diagnostics.iter() {
@@ -49,7 +60,7 @@ pub fn emit(diagnostics: &Diagnostics, map: &SourceMap, format: DiagnosticFormat
         }
         DiagnosticFormat::Json => {}
     }
-    let _ = std::io::stderr().write_all(&text);
+    text
 }
 
 /// What is said once, after all findings: how many were not shown, and where their codes are explained.

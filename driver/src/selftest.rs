@@ -138,7 +138,7 @@ fn check(text: &str, choice: &str) -> Result<Outcome, String> {
 }
 
 /// Runs a pipeline; `None` if the program cannot be compiled.
-fn passes(module: &mut Module, pipeline: &str) -> Result<Option<Artifacts>, String> {
+pub(crate) fn passes(module: &mut Module, pipeline: &str) -> Result<Option<Artifacts>, String> {
     let said = |failure: Failure| failure.diagnostics.render(&failure.sources);
     let (_, resolved) = resolve_text("<selftest>", pipeline).map_err(said)?;
     let run = resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent);

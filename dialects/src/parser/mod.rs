@@ -25,7 +25,7 @@ use ipu_device::hash::HashMap;
 
 use crate::codes::ParseCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::ir::{Attribute, BlockId, Module, Type};
+use crate::ir::{Attribute, BlockId, Module, TriviaLine, Type};
 use crate::limits::MAX_SOURCE_BYTES;
 use crate::registry::Registry;
 use crate::source::{FileId, SourceMap, SourceText, Span};
@@ -155,6 +155,8 @@ pub struct Parser<'s> {
     current_block: Option<BlockId>,
     /// The comments behind the braces that open the regions of the op being read.
     pending_trailing: Vec<Arc<str>>,
+    /// The comments of what the module does not keep, for what stands next.
+    carried_comments: Vec<TriviaLine>,
     too_deep: bool,
 }
 
@@ -178,6 +180,7 @@ impl<'s> Parser<'s> {
             shared: shared::Shared::default(),
             current_block: None,
             pending_trailing: Vec::new(),
+            carried_comments: Vec::new(),
             too_deep: false,
         };
         // An op takes a line, more or less.

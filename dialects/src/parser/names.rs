@@ -6,7 +6,7 @@ use ipu_device::hash::{HashMap, HashSet};
 use super::{ParseResult, Parser, Reported};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
-use crate::ir::{Alias, AliasValue, BlockId, Trivia, Type, ValueId, ValueSource};
+use crate::ir::{Alias, AliasValue, BlockId, Trivia, TriviaLine, Type, ValueId, ValueSource};
 use crate::lexer::{Lexer, Token, TokenKind};
 use crate::source::Span;
 
@@ -511,10 +511,12 @@ impl<'s> Parser<'s> {
         let value = value?;
         let mut trivia = leading;
         self.take_trailing(&mut trivia);
-        // The printer makes the table of locations anew.
+        // The printer makes the table of locations anew; comments at it go on to what follows.
         if let AliasValue::Attribute(attribute) = &value
             && matches!(attribute.kind(), crate::ir::AttributeKind::Location(_))
         {
+            self.carried_comments = trivia.leading;
+            self.carried_comments.extend(trivia.trailing.map(TriviaLine::Comment));
             return Ok(());
         }
         self.module.aliases.push(Alias { name: name[1..].into(), value, trivia });

@@ -63,11 +63,12 @@ impl Parser<'_> {
         }
     }
 
-    /// A text that is one `builtin.module` writes its root.
+    /// A text that is one `builtin.module` with a body writes its root.
     fn use_explicit_root(&mut self) {
         let body = self.module.body();
         let Some(only) = self.module.first_op(body) else { return };
-        if self.module.next_op(only).is_none() && self.module.is::<ModuleOp>(only) {
+        let has_body = self.module.entry_block(only, 0).is_some();
+        if has_body && self.module.next_op(only).is_none() && self.module.is::<ModuleOp>(only) {
             self.module.adopt_root(only);
         }
     }

@@ -9,7 +9,7 @@ use crate::ir::{Trivia, TriviaLine};
 impl Parser<'_> {
     /// Comments and blank lines before the next token that nobody took yet.
     pub(super) fn take_leading(&mut self) -> Vec<TriviaLine> {
-        let mut lines = Vec::new();
+        let mut lines = std::mem::take(&mut self.carried_comments);
         let mut from = self.last_end();
         let next = self.peek().start;
         while let Some(comment) = self.cursor.comment_before(next) {

@@ -41,6 +41,8 @@ struct Frame<'m> {
     isolated: bool,
     names: Vec<Cow<'m, str>>,
     counter: u32,
+    /// Values that are used before their definition.
+    ahead: Vec<ValueId>,
 }
 
 struct Builder<'m> {
@@ -87,6 +89,7 @@ impl<'m> Builder<'m> {
                     if op != root {
                         stack.extend(self.module.next_op(op).map(Step::Op));
                     }
+                    self.look_ahead(op);
                     self.name_results(op);
                     let isolated = self.module.has_trait(op, Trait::IsolatedFromAbove);
                     for &region in self.module.regions(op).iter().rev() {
@@ -103,7 +106,8 @@ impl<'m> Builder<'m> {
     }
 
     fn enter(&mut self, region: RegionId, isolated: bool) {
-        self.frames.push(Frame { isolated, names: Vec::new(), counter: self.counter });
+        let (counter, ahead) = (self.counter, Vec::new());
+        self.frames.push(Frame { isolated, names: Vec::new(), counter, ahead });
         if isolated {
             self.taken.push(HashSet::default());
             self.counter = 0;
@@ -129,8 +133,21 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Takes note of operands that are defined further down.
+    fn look_ahead(&mut self, op: OpId) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        let defined = |value: &ValueId| !matches!(self.labels.value(*value), Label::None);
+        frame.ahead.extend(self.module.operands(op).iter().filter(|value| !defined(value)));
+    }
+
     fn leave(&mut self) {
-        let Some(frame) = self.frames.pop() else { return };
+        let Some(mut frame) = self.frames.pop() else { return };
+        frame.ahead.retain(|&value| matches!(self.labels.value(value), Label::None));
+        if let Some(outer) = self.frames.last_mut().filter(|_| !frame.isolated && !frame.ahead.is_empty()) {
+            // What is used in here and defined out there must not be called as something in here.
+            outer.ahead.append(&mut frame.ahead);
+            return outer.names.append(&mut frame.names);
+        }
         self.counter = frame.counter;
         if frame.isolated {
             self.taken.pop();

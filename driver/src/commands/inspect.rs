@@ -46,6 +46,14 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// All that there is to show of a package: both summaries, and the code of a tile of each image.
+pub(crate) fn everything(package: &Package) -> String {
+    let record = package.footer.as_ref().map(Record::read).unwrap_or_default();
+    let tiles = classes(package).into_iter().map(|(image, _)| image.tile.logical().0);
+    let tiles = tiles.filter_map(|tile| tile_text(package, &record, tile).ok());
+    format!("{}\n{}{}", summary(package), summary_text(package), tiles.collect::<String>())
+}
+
 /// Images with equal contents, by the first tile that has them.
 fn classes(package: &Package) -> Vec<(&TileImage, usize)> {
     let mut classes: Vec<(&TileImage, usize)> = Vec::new();
