@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ipu_driver::fuzz::{self, Campaign, Target};
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -87,6 +89,20 @@ fn random_products_have_the_same_bits_on_the_device_as_at_mapped_level() {
     assert_eq!(code, Some(0), "{findings}");
     assert_eq!(findings["tried"], 12);
     assert!(findings["agreed"].as_u64().unwrap() >= 10, "{findings}");
+}
+
+#[test]
+fn damaged_inputs_are_refused_and_nothing_panics() {
+    let targets = [(Target::Ir, 600, 60), (Target::Pipeline, 600, 3), (Target::Package, 60, 8)];
+    for (target, damaged, codes) in targets {
+        let seeds = fuzz::seeds(target, &root()).unwrap();
+        let count = Some(seeds.len() as u64 + damaged);
+        let campaign = Campaign { target, count, time: None, seed: 7, save: None };
+        let report = fuzz::run(&campaign, &seeds, &mut |_| {}).unwrap();
+        // What is slow is for long campaigns: tests share the machine.
+        assert_eq!((report.panics, report.broken), (0, 0), "{:#?}", report.failures);
+        assert!(report.parsed > 0 && report.distinct_codes >= codes, "{report:?}");
+    }
 }
 
 #[test]

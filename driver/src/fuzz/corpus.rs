@@ -16,7 +16,7 @@ use crate::selftest::passes;
 
 /// Where saved inputs are: a folder a target.
 const SAVED: &str = "driver/tests/fuzz";
-/// Where programs are, pages of the book with programs in them too.
+/// Where programs are, and pages with programs in them.
 const PROGRAMS: [&str; 3] = ["test-ir", "lit", "docs"];
 /// Tile programs that packages are built of.
 const BUILT: [&str; 1] = ["test-ir/example/gemm-tile.ir"];
@@ -28,25 +28,20 @@ const LONGEST: usize = 40 << 10;
 /// # Errors
 /// A file or folder cannot be read, or no package can be built of a program.
 pub fn seeds(target: Target, root: &Path) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-    let mut paths = files_below(&root.join(SAVED).join(target.name()))?;
-    if target == Target::Ir {
-        for folder in PROGRAMS {
-            let programs = files_below(&root.join(folder))?.into_iter();
-            paths.extend(
-                programs.filter(|path| path.extension().is_some_and(|ext| ext == "ir" || ext == "md")),
-            );
-        }
-    }
-    let mut seeds = Vec::new();
-    for path in paths {
+    let named = |path: PathBuf| -> Result<(String, Vec<u8>), Failure> {
         let bytes = read_bytes(&path)?;
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        if bytes.len() <= LONGEST || target != Target::Ir {
-            seeds.push((name, bytes));
-        }
-    }
+        Ok((path.strip_prefix(root).unwrap_or(&path).display().to_string(), bytes))
+    };
+    let saved = files_below(&root.join(SAVED).join(target.name()))?.into_iter();
+    let mut seeds: Vec<_> = saved.map(named).collect::<Result<_, _>>()?;
     match target {
-        Target::Ir => {}
+        Target::Ir => {
+            for folder in PROGRAMS {
+                for path in files_below(&root.join(folder))? {
+                    seeds.extend(programs(named(path)?));
+                }
+            }
+        }
         Target::Pipeline => seeds.extend(pipelines()),
         Target::Package => {
             for name in BUILT {
@@ -75,6 +70,17 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// The programs in a file: itself, or the blocks of a page.
+fn programs((name, bytes): (String, Vec<u8>)) -> Vec<(String, Vec<u8>)> {
+    if name.ends_with(".md") {
+        let page = String::from_utf8_lossy(&bytes);
+        let blocks = page.split("```ir\n").skip(1).filter_map(|rest| rest.split("```").next());
+        return blocks.map(|block| (name.clone(), block.as_bytes().to_vec())).collect();
+    }
+    let taken = name.ends_with(".ir") && bytes.len() <= LONGEST;
+    taken.then_some((name, bytes)).into_iter().collect()
 }
 
 /// A pipeline of all passes, and each pass with its options as they are if nothing is said.

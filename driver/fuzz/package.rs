@@ -1,0 +1,8 @@
+//! Packages under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Err(broken) = ipu_driver::fuzz::Target::Package.check(data) {
+        panic!("{broken}");
+    }
+});
