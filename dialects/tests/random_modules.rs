@@ -130,6 +130,12 @@ fn texts_survive() {
             "the same with names",
             "\"a.b\"() ({\n  \"a.c\"() ({\n    %x = \"a.d\"(%y) : (f32) -> i1\n  }) : () -> ()\n  %y = \"a.e\"() : () -> f32\n}) : () -> ()",
         ),
+        ("a block that goes on at itself", "\"a.b\"() ({\n^e:\n  \"a.c\"() [^e] : () -> ()\n}) : () -> ()"),
+        (
+            "a function that goes on at its start",
+            "\"graph.func\"() ({\n^e(%a: f32):\n  \"a.c\"() [^e] : () -> ()\n}) {function_type = (f32) -> (), sym_name = \"f\"} : () -> ()",
+        ),
+        ("one without arguments", "graph.func @f() {\n^e:\n  \"a.c\"() [^e] : () -> ()\n}"),
         (
             "comments at the table of locations",
             "\"a.b\"() : () -> () loc(#l)\n// one\n#l = loc(\"a\":1:2) // two\n// three",

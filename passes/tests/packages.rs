@@ -233,6 +233,14 @@ fn a_footer_that_lies_is_refused_or_ignored() {
     assert!(
         text(&package).starts_with("footer of the package cannot be read: `#ipu.nothing` is no attribute")
     );
+    // A kernel without a name has the one that it would have without the footer.
+    let mut package = example();
+    change(&mut package, &|footer| {
+        let segments = footer.origins["segments"][0].as_array_mut().expect("a list");
+        let kernel = segments.iter_mut().find(|segment| segment["kind"] == "kernel").expect("a kernel");
+        kernel["name"] = "".into();
+    });
+    assert_eq!(through_text(&package).tiles, package.tiles);
     // Two sections of one name.
     let mut package = example();
     change(&mut package, &|footer| footer.origins["segments"][0][1]["name"] = "main".into());

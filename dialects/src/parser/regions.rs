@@ -44,6 +44,7 @@ impl Parser<'_> {
         }
         let rest = self.take_leading();
         self.set_block_end(body, rest);
+        self.check_blocks_defined();
         self.pop_scope();
         self.use_explicit_root();
     }

@@ -29,6 +29,8 @@ pub(super) struct Labels {
     values: Vec<Label>,
     /// Blocks that a header or a successor may name, but for the only block of a region without arguments.
     blocks: HashMap<BlockId, Box<str>>,
+    /// Blocks that are the successor of an op.
+    targets: HashSet<BlockId>,
 }
 
 enum Step {
@@ -62,7 +64,7 @@ impl Labels {
         let mut builder = Builder {
             module,
             canonical,
-            labels: Self { values, blocks: HashMap::default() },
+            labels: Self { values, ..Self::default() },
             frames: Vec::new(),
             taken: vec![HashSet::default()],
             counter: 0,
@@ -77,6 +79,13 @@ impl Labels {
 
     pub(super) fn block(&self, block: BlockId) -> &str {
         self.blocks.get(&block).map_or("bb0", |name| name)
+    }
+}
+
+impl Labels {
+    /// Whether an op goes on at `block`, so that a header must name it.
+    pub(super) fn is_target(&self, block: BlockId) -> bool {
+        self.targets.contains(&block)
     }
 }
 
@@ -133,8 +142,9 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Takes note of operands that are defined further down.
+    /// Takes note of operands that are defined further down, and of successors.
     fn look_ahead(&mut self, op: OpId) {
+        self.labels.targets.extend(self.module.successors(op));
         let Some(frame) = self.frames.last_mut() else { return };
         let defined = |value: &ValueId| !matches!(self.labels.value(*value), Label::None);
         frame.ahead.extend(self.module.operands(op).iter().filter(|value| !defined(value)));

@@ -94,6 +94,7 @@ impl<'m> Printer<'m> {
                 && !declaration.format.is_empty()
                 && is_well_formed(module, op)
                 && is_sayable(module, op, declaration)
+                && !self.goes_back_to_signature(op, declaration)
                 && says_attributes(module, op, declaration)
         });
         match declaration {
@@ -106,6 +107,13 @@ impl<'m> Printer<'m> {
         self.print_trailing(trailing.as_deref());
         self.out.push('\n');
         self.pass_on();
+    }
+
+    /// Whether an op goes on at the first block of a function, whose arguments leave no place for a header.
+    fn goes_back_to_signature(&self, op: OpId, declaration: &OpDeclaration) -> bool {
+        let module = self.module();
+        let is_target = |entry: BlockId| !module.arguments(entry).is_empty() && self.labels.is_target(entry);
+        (declaration.compiled)().has_signature && module.entry_block(op, 0).is_some_and(is_target)
     }
 
     fn print_results(&mut self, op: OpId) {
@@ -221,7 +229,8 @@ impl<'m> Printer<'m> {
             let named = module.block_name(block).is_some() && !self.options.generic;
             // Without a header, braces of an op in generic form hold no block at all.
             let empty = module.first_op(block).is_none() && (form == RegionForm::Generic || blocks.len() > 1);
-            if !plain || (form != RegionForm::ArgumentsKnown && (named || empty)) {
+            let target = self.labels.is_target(block);
+            if !plain || target || (!known && (named || empty)) {
                 self.print_block_header(block);
             }
             self.print_block_ops(block);

@@ -63,6 +63,8 @@ fn errors_name_the_place_the_fault_and_the_fix() {
           | ^^
           = t.ir:1:1: the first definition
         "##);
+    let outside = findings("test.jump ^nowhere");
+    assert!(outside.starts_with("t.ir:1:11: error[E0304]: block `^nowhere`"), "{outside}");
     insta::assert_snapshot!(findings("test.flow {\n  test.jump ^nowhere\n}"), @r##"
         t.ir:2:13: error[E0304]: block `^nowhere` is not defined in this region
           |   test.jump ^nowhere

@@ -91,9 +91,12 @@ fn groups<'p>(package: &'p Package, record: &Record, names: &Names<'p>) -> Vec<G
     by_contents.into_values().map(group).collect()
 }
 
-/// The parts as the footer has them, if it has them all.
+/// The parts as the footer has them, if it has them all and has names for them.
 fn recorded<'p>(record: &Record, tiles: &[PhysicalTile], segments: &[&'p Segment]) -> Option<Vec<Part<'p>>> {
     let known = record.segments(*tiles.first()?).filter(|known| known.len() == segments.len())?;
+    if known.iter().any(|known| known.name.is_empty()) {
+        return None;
+    }
     let part = |(&segment, known): (&&'p Segment, &crate::build_package::SegmentRecord)| {
         let kind = if is_code(segment) { known.kind } else { SectionKind::Data };
         Part { segment, kind, name: known.name.as_str().into() }
