@@ -6,7 +6,6 @@ use ipu_dialects::parser::{ParseOptions, parse_attribute, parse_module, parse_ty
 use ipu_dialects::printer::{print_generic, print_module};
 use ipu_dialects::random::{Choices, NOTATIONS, random_module};
 use ipu_dialects::registry::Registry;
-use ipu_dialects::{VerifyOptions, verify};
 use proptest::prelude::*;
 
 fn module_of(numbers: &[u64]) -> Module {
@@ -31,13 +30,6 @@ fn read(text: &str) -> Result<Module, String> {
 /// What is wrong with the round trips of a module.
 fn round_trips(module: &Module) -> Result<(), String> {
     generic_round_trip(module)?;
-    // A hook says what an op of its kind can say: attributes that contradict each other are for the generic form.
-    let verified = verify(module, VerifyOptions { allow_unregistered: true });
-    let hooked = |op| module.declaration(op).is_some_and(|declaration| !declaration.hooks.is_empty());
-    if verified.is_err() && module.walk(module.root()).any(hooked) {
-        let _ = print_module(module);
-        return Ok(());
-    }
     pretty_round_trip(module)
 }
 
@@ -135,6 +127,15 @@ fn texts_survive() {
             "a function that goes on at its start",
             "\"graph.func\"() ({\n^e(%a: f32):\n  \"a.c\"() [^e] : () -> ()\n}) {function_type = (f32) -> (), sym_name = \"f\"} : () -> ()",
         ),
+        (
+            "a function that starts with an empty block",
+            "\"graph.func\"() ({\n^a:\n^b:\n}) {function_type = () -> (), sym_name = \"f\"} : () -> ()",
+        ),
+        (
+            "a kernel call with more operands than slices",
+            "%0 = \"a.b\"() : () -> !exchange.buffer\n\"exchange.run\"(%0) {family = #exchange.runs<on [0], slices = []>, kernel = @n} : (!exchange.buffer) -> ()",
+        ),
+        ("a comment in what no dialect declares", "\"a.b\"() {a = #a.b<1 // one\n \"//\">} : () -> ()"),
         ("one without arguments", "graph.func @f() {\n^e:\n  \"a.c\"() [^e] : () -> ()\n}"),
         (
             "comments at the table of locations",
@@ -143,7 +144,7 @@ fn texts_survive() {
     ];
     for (what, text) in texts {
         let mut module = read(text).unwrap();
-        let comments = |text: &str| text.matches("//").count();
+        let comments = |text: &str| text.matches("// ").count();
         assert_eq!(comments(&print_module(&module)), comments(text), "{what}");
         assert_eq!(round_trips(&module), Ok(()), "{what}");
         module.make_locations_explicit();

@@ -93,7 +93,7 @@ fn random_products_have_the_same_bits_on_the_device_as_at_mapped_level() {
 
 #[test]
 fn damaged_inputs_are_refused_and_nothing_panics() {
-    let targets = [(Target::Ir, 600, 60), (Target::Pipeline, 600, 3), (Target::Package, 60, 8)];
+    let targets = [(Target::Ir, 600, 60), (Target::Pipeline, 600, 3), (Target::Package, 400, 8)];
     for (target, damaged, codes) in targets {
         let seeds = fuzz::seeds(target, &root()).unwrap();
         let count = Some(seeds.len() as u64 + damaged);

@@ -125,12 +125,13 @@ pub(crate) fn is_well_formed(module: &Module, op: OpId) -> bool {
 }
 
 /// Whether the pretty form says all there is to a well-formed op: the types of results that it does not write must be those that the
-/// parser finds for them, a signature must be that of the body, and braces hold a block. The generic form says any op.
+/// parser finds for them, a signature must be that of the body, braces hold a block, and hooks say whether they can. The generic form says any op.
 pub(crate) fn is_sayable(module: &Module, op: OpId, declaration: &'static OpDeclaration) -> bool {
     let signed = (declaration.compiled)().has_signature;
     let mut regions = declaration.regions.iter().zip(module.regions(op));
     (!signed || signature_is_of_body(module, op))
         && result_types_follow(module, op, declaration)
+        && declaration.hooks.iter().filter_map(|hook| hook.says).all(|says| says(module, op))
         && regions.all(|(part, &region)| !part.one_block || !module.blocks_of(region).is_empty())
 }
 

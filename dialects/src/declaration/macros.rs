@@ -13,7 +13,7 @@ macro_rules! operations {
             $(successors { $($successor:ident),* $(,)? })?
             $(traits [ $($trait:ident),* $(,)? ])?
             $(format $format:literal)?
-            $(hooks { $($hook:literal : [$($hook_attribute:literal),*] $hook_parse:path, $hook_print:path);* $(;)? })?
+            $(hooks { $($hook:literal : [$($hook_attribute:literal),*] $hook_parse:path, $hook_print:path $(, $hook_says:path)?);* $(;)? })?
             $(infer($infer:path))?
             $(verify($verify:path))?
         }
@@ -60,6 +60,7 @@ macro_rules! operations {
                         attributes: &[$($hook_attribute,)*],
                         parse: $hook_parse,
                         print: $hook_print,
+                        says: $crate::operations!(@option $($hook_says)?),
                     },)*)?],
                     infer: $crate::operations!(@option $($infer)?),
                     verify: $crate::operations!(@option $($verify)?),

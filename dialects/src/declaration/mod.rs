@@ -48,7 +48,7 @@
 //!
 //! # Custom hooks
 //!
-//! A hook is a name, the attributes it prints itself, and a pair of functions:
+//! A hook is a name, the attributes it prints itself, and a pair of functions, with a third if it cannot say every op:
 //!
 //! ```text
 //! fn parse_block(parser: &mut Parser<'_>, op: &mut OpSyntax) -> ParseResult<()> {
@@ -201,6 +201,8 @@ pub struct Hook {
     pub parse: fn(&mut Parser<'_>, &mut OpSyntax) -> ParseResult<()>,
     /// Prints.
     pub print: fn(&mut Printer<'_>, OpId),
+    /// Whether what it prints says all there is to an op whose attributes obey their rules; unset, it always does.
+    pub says: Option<fn(&Module, OpId) -> bool>,
 }
 
 /// Result types from the operand types and the attributes of an op that is being read; `None` if they say nothing.

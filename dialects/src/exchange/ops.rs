@@ -135,7 +135,7 @@ crate::operations! {
         attributes { kernel: Symbol, family: Value<RunFamily>, scalars: Maybe<Dictionary> }
         traits [ForeignSymbols]
         format "custom<Run> attr-dict-with-keyword"
-        hooks { "Run": ["kernel", "family", "scalars"] syntax::parse_run, syntax::print_run }
+        hooks { "Run": ["kernel", "family", "scalars"] syntax::parse_run, syntax::print_run, syntax::says_run }
         verify(verify::inside)
     }
 

@@ -5,7 +5,7 @@ use super::members::{CopyFamily, MoveFamily, RunFamily, RunTiles, parse_indices,
 use super::ops::{BufferOp, CopyOp, MemoryClasses, RunOp};
 use crate::codes::ParseCode;
 use crate::declaration::{AttributeRule, KeywordSet, Op, Symbol};
-use crate::ir::{Attribute, OpId};
+use crate::ir::{Attribute, Module, OpId};
 use crate::lexer::TokenKind;
 use crate::parser::{OpSyntax, ParseResult, Parser};
 use crate::printer::Printer;
@@ -43,12 +43,14 @@ pub(super) fn parse_storage(parser: &mut Parser<'_>, op: &mut OpSyntax) -> Parse
 }
 
 pub(super) fn print_storage(printer: &mut Printer<'_>, op: OpId) {
-    let (module, buffer) = (printer.module(), BufferOp::wrap(op));
+    let module = printer.module();
     printer.word("{memory = ");
-    printer.text(buffer.memory(module));
-    printer.display(format_args!(", align = {}", buffer.align(module)));
-    if let Some(tail) = buffer.tail(module) {
-        printer.display(format_args!(", tail = {tail}"));
+    printer.text(BufferOp::wrap(op).memory(module));
+    for (key, text) in [("align", ", align = "), ("tail", ", tail = ")] {
+        if let Some(value) = module.attribute(op, key) {
+            printer.text(text);
+            printer.plain_integer(value);
+        }
     }
     printer.text("}");
 }
@@ -162,6 +164,12 @@ pub(super) fn parse_run(parser: &mut Parser<'_>, op: &mut OpSyntax) -> ParseResu
     Ok(())
 }
 
+/// Each operand stands with its slice.
+pub(super) fn says_run(module: &Module, op: OpId) -> bool {
+    let run = RunOp::wrap(op);
+    run.family(module).slices.len() == run.operands(module).len()
+}
+
 pub(super) fn print_run(printer: &mut Printer<'_>, op: OpId) {
     let (module, run) = (printer.module(), RunOp::wrap(op));
     let RunFamily { tiles, slices } = run.family(module);
@@ -170,8 +178,7 @@ pub(super) fn print_run(printer: &mut Printer<'_>, op: OpId) {
     printer.text(" : ");
     printer.symbol_ref(run.kernel(module));
     printer.text("(");
-    let none = std::iter::repeat(&None);
-    let operands = run.operands(module).iter().zip(slices.iter().chain(none));
+    let operands = run.operands(module).iter().zip(slices);
     printer.list(operands, ", ", |printer, (&operand, slice)| {
         printer.operand(operand);
         if let Some(slice) = slice {

@@ -1,16 +1,18 @@
 //! Types.
 
+use std::borrow::Cow;
+
 use super::{ParseResult, Parser, Reported};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{FloatFormat, Opaque, Signedness, Type, TypeKind};
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 use crate::limits::MAX_RANK;
 
 /// Widest integer type, as in MLIR.
 const MAX_INTEGER_WIDTH: u32 = (1 << 24) - 1;
 
-impl Parser<'_> {
+impl<'s> Parser<'s> {
     /// Whether a type may start here.
     #[must_use]
     pub fn at_type(&self) -> bool {
@@ -157,11 +159,11 @@ impl Parser<'_> {
         self.report(error)
     }
 
-    /// `<...>` with balanced brackets, verbatim; nothing if no `<` follows.
-    pub(super) fn parse_opaque_body(&mut self) -> ParseResult<&str> {
+    /// `<...>` with balanced brackets, verbatim but for comments; nothing if no `<` follows.
+    pub(super) fn parse_opaque_body(&mut self) -> ParseResult<Cow<'s, str>> {
         let start = self.peek().start as usize;
         if !self.at(TokenKind::Less) {
-            return Ok("");
+            return Ok("".into());
         }
         let open = self.span();
         let mut closers = Vec::new();
@@ -185,7 +187,29 @@ impl Parser<'_> {
             }
             self.advance();
             if closers.is_empty() {
-                return Ok(self.text.get(start..self.last_end() as usize).unwrap_or(""));
+                return Ok(without_comments(self.text.get(start..self.last_end() as usize).unwrap_or("")));
+            }
+        }
+    }
+}
+
+/// A text with a space where it has comments, which stand beside the op.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") {
+        return text.into();
+    }
+    let mut lexer = Lexer::new(text);
+    let (mut kept, mut end, mut cut) = (String::new(), 0, false);
+    loop {
+        let token = lexer.next_token();
+        match token.kind {
+            TokenKind::End => return kept.into(),
+            TokenKind::Comment => cut = true,
+            _ => {
+                let gap = if cut { " " } else { text.get(end..token.start as usize).unwrap_or("") };
+                kept.push_str(gap);
+                kept.push_str(text.get(token.start as usize..token.end as usize).unwrap_or(""));
+                (end, cut) = (token.end as usize, false);
             }
         }
     }

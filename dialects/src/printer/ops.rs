@@ -224,13 +224,13 @@ impl<'m> Printer<'m> {
         self.indent += 2;
         let blocks = module.blocks_of(region);
         for (index, &block) in blocks.iter().enumerate() {
-            let known = form == RegionForm::ArgumentsKnown;
-            let plain = index == 0 && (known || module.arguments(block).is_empty());
-            let named = module.block_name(block).is_some() && !self.options.generic;
+            let arguments = !module.arguments(block).is_empty();
+            let known = index == 0 && form == RegionForm::ArgumentsKnown;
+            let named = module.block_name(block).is_some() && !self.options.generic && !known;
             // Without a header, braces of an op in generic form hold no block at all.
             let empty = module.first_op(block).is_none() && (form == RegionForm::Generic || blocks.len() > 1);
-            let target = self.labels.is_target(block);
-            if !plain || target || (!known && (named || empty)) {
+            let header = index > 0 || arguments || named || empty || self.labels.is_target(block);
+            if header && !(known && arguments) {
                 self.print_block_header(block);
             }
             self.print_block_ops(block);

@@ -84,6 +84,7 @@ fn declare(mnemonic: &'static str, forms: &[&'static Form]) -> &'static OpDeclar
             attributes: &[OPERANDS],
             parse: parse_operands,
             print: print_operands,
+            says: None,
         }],
         infer: None,
         verify: Some(verify::inside),

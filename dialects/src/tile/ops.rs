@@ -93,7 +93,7 @@ crate::operations! {
         regions { body: OneBlock }
         traits [SymbolTable, NoTerminator]
         format "custom<Tiles> attr-dict-with-keyword $body"
-        hooks { "Tiles": ["tiles", "physical"] syntax::parse_tiles, syntax::print_tiles }
+        hooks { "Tiles": ["tiles", "physical"] syntax::parse_tiles, syntax::print_tiles, syntax::says_tiles }
         verify(verify::inside)
     }
 
@@ -156,7 +156,7 @@ crate::operations! {
 
     /// A call of a kernel with the addresses of its operands, the output first, and its scalars.
     CallKernelOp = "tile.call_kernel", "a kernel call" {
-        attributes { kernel: Symbol, addresses: Integers, scalars: Maybe<Dictionary> }
+        attributes { kernel: Symbol, addresses: HexWords, scalars: Maybe<Dictionary> }
         format "custom<Call> attr-dict-with-keyword"
         hooks { "Call": ["kernel", "addresses", "scalars"] syntax::parse_call, syntax::print_call }
         verify(verify::inside)

@@ -5,7 +5,7 @@ use super::slices::SliceFamily;
 use crate::codes::ParseCode;
 use crate::declaration::{AttributeRule, Notation, Op, Symbol};
 use crate::ipu::TileSet;
-use crate::ir::{Attribute, OpId};
+use crate::ir::{Attribute, Module, OpId};
 use crate::lexer::TokenKind;
 use crate::parser::{OpSyntax, ParseResult, Parser};
 use crate::printer::Printer;
@@ -145,6 +145,11 @@ pub(super) fn parse_tiles(parser: &mut Parser<'_>, op: &mut OpSyntax) -> ParseRe
         op.set_attribute("physical", Attribute::i64(physical.into()));
     }
     Ok(())
+}
+
+/// The id of a physical tile is one that is read.
+pub(super) fn says_tiles(module: &Module, op: OpId) -> bool {
+    ImageOp::wrap(op).physical(module).is_none_or(|physical| u16::try_from(physical).is_ok())
 }
 
 pub(super) fn print_tiles(printer: &mut Printer<'_>, op: OpId) {
