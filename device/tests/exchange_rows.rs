@@ -1,8 +1,6 @@
 //! Exchange rows against rows that an independent encoder made: event model, encoder, decoder, checker.
 
-mod exchange_cases;
-
-use exchange_cases::{Case, CaseTransfer};
+use crate::exchange_cases::{self, Case, CaseTransfer};
 use ipu_device::exchange::routes::{arrival, earliest_start, paired_arrival};
 use ipu_device::exchange::{
     ItemWidth, Piece, Receiver, Row, RowEncoding, RowTable, Timeline, TimelineBuilder, Transfer, check_row,

@@ -1,10 +1,8 @@
 //! Packages survive a round trip, and nothing damaged or inconsistent gets through in either direction.
 
-mod package_sample;
-
+use crate::package_sample::{TILES, sample, segment};
 use ipu_device::package::{HostExchange, Package, PackageCode, Segment};
 use ipu_device::{Address, Bytes, PhysicalTile};
-use package_sample::{TILES, sample, segment};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 

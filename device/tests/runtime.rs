@@ -1,10 +1,10 @@
 //! The host's protocol against scripted tiles: the whole life of a run, and every way in which it can fail.
 
-mod fake_machine;
-
 use std::time::Duration;
 
-use fake_machine::{Action, SLOT_BYTES, ScriptedMachine, call, input_batch, output_batch, package, startup};
+use crate::fake_machine::{
+    self, Action, SLOT_BYTES, ScriptedMachine, call, input_batch, output_batch, package, startup,
+};
 use ipu_device::package::Package;
 use ipu_device::runtime::registers::{CCSR, GROUP_1, GROUP_2, exchange_block, exchange_block_operational};
 use ipu_device::runtime::{

@@ -1,7 +1,5 @@
 //! The generated reader and writer are what the schema text gives, and another implementation agrees with them.
 
-mod package_sample;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -68,7 +66,7 @@ fn the_reference_implementation_reads_and_writes_the_same_package() {
         assert!(output.status.success(), "{direction}");
         output.stdout
     };
-    let mut package = package_sample::sample();
+    let mut package = crate::package_sample::sample();
     package.tiles.truncate(65);
     package.footer = None;
     let text = convert("decode", package.message_bytes().unwrap());

@@ -1,10 +1,8 @@
 //! The simulated exchange against rows and predictions that an independent encoder and event simulator made.
 
-mod exchange_cases;
-
 use std::collections::BTreeMap;
 
-use exchange_cases::{Case, Mistimed};
+use crate::exchange_cases::{self, Case, Mistimed};
 use ipu_device::simulator::{
     ExchangeRegisters, FaultCode, PhaseOptions, PhaseOutcome, PhaseTile, TileMemory, run_phase,
 };

@@ -1,13 +1,11 @@
 //! Whole programs on all 1,472 simulated tiles: phases, host batches, kernels, and what faults say.
 
-mod tile_programs;
-
+use crate::tile_programs::{Host, Image, ROW, active_phase, call, inactive_phase, put, setzi, start, stop};
 use ipu_device::isa::{ControlRegister, Instruction, Register};
 use ipu_device::memory_map::{HOST_STAGING, LOAD_BASE};
 use ipu_device::runtime::{Machine, MachineState};
 use ipu_device::simulator::{KernelSymbols, Simulator};
 use ipu_device::units::{Address, Event, PhysicalTile};
-use tile_programs::{Host, Image, ROW, active_phase, call, inactive_phase, put, setzi, start, stop};
 
 const SOURCE: Address = Address(0x65000);
 const DESTINATION: Address = Address(0x60000);

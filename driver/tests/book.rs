@@ -1,8 +1,7 @@
 //! The how-to pages of the book are what happens: every command of an `sh` block runs, from the root of the repository, exits as it
 //! says, and prints the `text` block that follows it.
 //!
-//! A line that ends in `# exits N` exits so. Commands with `--mutate` need feature `mutations`; without it they are left out. With
-//! `UPDATE_BOOK=1` the `text` blocks are written anew.
+//! A line that ends in `# exits N` exits so. With `UPDATE_BOOK=1` the `text` blocks are written anew.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,10 +44,9 @@ fn refreshed(page: &str) -> String {
         match line {
             "```sh" => {
                 let commands = block(&mut lines);
-                let runs = |command: &&String| cfg!(feature = "mutations") || !command.contains("--mutate");
-                let all_run = commands.iter().all(|command| runs(&command));
-                let outputs: Vec<String> = commands.iter().filter(runs).map(|command| run(command)).collect();
-                printed = all_run.then(|| outputs.last().cloned().unwrap_or_default());
+                for command in &commands {
+                    printed = Some(run(command));
+                }
                 fresh.push_str(&commands.join("\n"));
                 fresh.push_str("\n```\n");
             }

@@ -7,14 +7,12 @@
 //! ``* `name_of_test` in `path/of/test.rs` ``. With `UPDATE_BOOK=1` the `text` blocks are written anew; `PAGES=E02` runs only
 //! the pages of codes that start so.
 
-mod tree;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::tree::{files_below, root};
 use rayon::prelude::*;
-use tree::{files_below, root};
 
 /// Codes and titles of all errors that the sources declare.
 fn declared_codes() -> BTreeMap<String, String> {

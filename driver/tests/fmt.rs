@@ -1,13 +1,11 @@
 //! `ipu fmt` on the files of the repository and on files of its own.
 
-mod tree;
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::tree::{files_below, root};
 use ipu_driver::commands::fmt::formatted;
-use tree::{files_below, root};
 
 fn fmt(arguments: &[&str], folder: &Path, input: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ipu"))

@@ -5,10 +5,8 @@
 //! folder, and the name must be that of an IR file beside the snapshot, of a pass, or of a file in `test-ir`. `.ci/goldens`
 //! knows exactly, because it runs the tests.
 
-mod tree;
-
+use crate::tree::{files_below, root};
 use ipu_passes::manager::registry;
-use tree::{files_below, root};
 
 /// Why no test reads a snapshot named `stem`, of which `source` is the text of the file that did; nothing if one does.
 fn unread(stem: &str, source: &str, samples: &[String]) -> Option<String> {

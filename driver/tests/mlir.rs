@@ -4,17 +4,15 @@
 //! With an `mlir-opt` (`MLIR_OPT`, or `mlir-opt` or `mlir-opt-NN` on the path; Debian's package is mlir-19-tools) it is asked; without
 //! one the texts that it printed before, in `driver/tests/mlir`, are read. `UPDATE_MLIR=1` records them anew.
 
-mod tree;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::tree::{files_below, root};
 use ipu_dialects::parser::{ParseOptions, parse_module};
 use ipu_dialects::printer::print_generic;
 use ipu_dialects::registry::Registry;
 use rayon::prelude::*;
-use tree::{files_below, root};
 
 /// Longest text of MLIR that is recorded.
 const RECORDED_BYTES: usize = 6_000;

@@ -1,7 +1,6 @@
 //! Steps as supervisor code: instructions of every kind of step, images by host part, names, room, and programs that run.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, run};
 use ipu_device::package::{Package, SegmentFlags};
 use ipu_device::runtime::{BootProgram, Configuration, Device, RunInputs, SimulatedTransport, run_package};
 use ipu_device::simulator::{Simulator, SimulatorOptions};
@@ -15,7 +14,6 @@ use ipu_passes::build_package::build;
 use ipu_passes::emit_tile_code::{emit, first_free};
 use ipu_passes::manager::RunFailure;
 use ipu_passes::manager::state::main_program;
-use pass_runs::{parse, run};
 
 const EXAMPLE: &str = include_str!("../../test-ir/example/gemm-exchange.ir");
 

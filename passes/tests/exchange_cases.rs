@@ -7,20 +7,19 @@
 //! they are those of the case with its changes, `ipu run` that the memory ends up as predicted.
 
 #[path = "../../device/tests/exchange_cases/mod.rs"]
-mod exchange_cases;
-mod pass_runs;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use exchange_cases::{Case, ExchangeCases};
+use crate::pass_runs::{parse, run};
 use ipu_device::exchange::{ItemWidth, check_row};
 use ipu_device::{Event, LogicalTile, PhysicalTile};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::exchange::placed::{device_transfers, incoming_bases};
 use ipu_dialects::tile::{Body, Section, TileProgram};
 use ipu_passes::manager::state::main_program;
-use pass_runs::{parse, run};
+use recorded::{Case, ExchangeCases};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-ir/exchange-cases")
@@ -64,7 +63,7 @@ fn lowered(case: &Case, encoding: &str) -> BTreeMap<PhysicalTile, Vec<u32>> {
 const IDLE: [u32; 1] = [0x43a0_0000];
 
 fn cases() -> ExchangeCases {
-    let file = exchange_cases::load();
+    let file = recorded::load();
     assert_eq!((file.cases.len(), file.mistimed.len()), (18, 8));
     file
 }

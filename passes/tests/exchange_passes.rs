@@ -1,17 +1,15 @@
 //! The passes from an exchange program to a scheduled and placed one: the same bytes by events as in bulk, the same
 //! text every time, no change where there is nothing to do.
 
-mod pass_runs;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::pass_runs::{parse, printed, run};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::exchange::meaning::{Timing, image_bytes, run_program};
 use ipu_dialects::ir::Module;
 use ipu_passes::manager::state::main_program;
 use ipu_passes::manager::{Run, RunFailure, State};
-use pass_runs::{parse, printed, run};
 
 const OPTIMIZED: &str = "optimize-exchanges";
 const SCHEDULED: &str = "schedule-exchanges";

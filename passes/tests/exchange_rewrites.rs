@@ -1,13 +1,11 @@
 //! `--optimize-exchanges` on programs: what it drops, joins and fuses, and what it must leave.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, printed, run};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::exchange::meaning::{Timing, run_program};
 use ipu_dialects::ir::Module;
 use ipu_passes::manager::state::main_program;
 use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Silent};
-use pass_runs::{parse, printed, run};
 
 /// A program on four tiles: `%x` and `%w` are loaded, `%y` is stored, `%z` is between.
 fn program(steps: &str, state: &str) -> String {

@@ -1,13 +1,11 @@
 //! Exchange programs as rows and steps: the words of the worked example, hazards found again, room for code.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, printed, run};
 use ipu_device::{Address, LogicalTile};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::tile::{Body, Section, StepKind, TileProgram};
 use ipu_passes::lower_exchanges::code_ends;
 use ipu_passes::manager::state::main_program;
-use pass_runs::{parse, printed, run};
 
 const EXAMPLE: &str = include_str!("../../test-ir/example/gemm-exchange.ir");
 

@@ -1,10 +1,9 @@
 //! Packages: built and lifted without loss, run on the simulated device with the results of the exchange level, and refused
 //! when damaged.
 
-mod pass_runs;
-
 use std::sync::Arc;
 
+use crate::pass_runs::{parse, printed, run};
 use ipu_device::package::{Footer, Package, Segment, SegmentFlags, TileImage};
 use ipu_device::runtime::{BootProgram, Configuration, Device, RunInputs, SimulatedTransport, run_package};
 use ipu_device::simulator::{Simulator, SimulatorOptions};
@@ -17,7 +16,6 @@ use ipu_dialects::tile::{Body, Code, TileProgram};
 use ipu_passes::build_package::build;
 use ipu_passes::lift_package::{self, left_out, lift};
 use ipu_passes::manager::state::main_program;
-use pass_runs::{parse, printed, run};
 
 const EXAMPLE: &str = include_str!("../../test-ir/example/gemm-exchange.ir");
 const TO_CODE: &str = "lower-exchanges,emit-tile-code";

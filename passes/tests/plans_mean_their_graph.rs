@@ -1,8 +1,7 @@
 //! Every plan that the search keeps, as the pass writes it, verifies, and its storage meaning gives what the graph
 //! asks for: bit-equal to its logical meaning, within tolerance of the reference.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, printed, run};
 use ipu_device::numerics::ElementType;
 use ipu_dialects::case::{Case, NoResources};
 use ipu_dialects::ipu::ScaledElement;
@@ -10,7 +9,6 @@ use ipu_dialects::ir::{Module, Type};
 use ipu_dialects::mapped::meaning::first_divergence;
 use ipu_passes::manager::Run;
 use ipu_passes::select_plans::{GemmProblem, OperandType, Source};
-use pass_runs::{parse, printed, run};
 
 fn tensor(shape: [u32; 2], element: ElementType) -> Type {
     let scale = if element.fp8().is_some() { -4 } else { 0 };

@@ -1,12 +1,10 @@
 //! Prices counted on the expanded program against the planner's closed form, and the recorded run's own count.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, run};
 use ipu_dialects::exchange::Program;
 use ipu_passes::manager::state::main_program;
 use ipu_passes::price_program::{Part, ProgramPrice, price_program};
 use ipu_passes::select_plans::Prices;
-use pass_runs::{parse, run};
 use serde_json::Value;
 
 const SEED: &str = include_str!("../../test-ir/seed/gemm_f8.ir");

@@ -1,9 +1,7 @@
 //! What passes say, if asked, about what they did not do and why.
 
-mod pass_runs;
-
+use crate::pass_runs::{parse, printed, run};
 use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, Silent, registry};
-use pass_runs::{parse, printed, run};
 
 /// The remarks of `pipeline` on `text`, each as its code, message and notes.
 fn remarks(text: &str, pipeline: &str) -> String {

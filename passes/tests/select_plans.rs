@@ -1,12 +1,10 @@
 //! `--select-plans` on programs: what it writes, and what it refuses.
 
-mod pass_runs;
-
 use std::fs;
 use std::path::Path;
 
+use crate::pass_runs::{parse, printed, run};
 use ipu_passes::manager::RunFailure;
-use pass_runs::{parse, printed, run};
 
 fn sample(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-ir").join(path)).unwrap()

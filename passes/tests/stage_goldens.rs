@@ -1,12 +1,10 @@
 //! What every pass of the default pipeline leaves of six cases, through text: each result is printed, read back, verified,
 //! and handed to the next pass. Tile programs keep two images; of the others the text stands for its digest.
 
-mod pass_runs;
-
 use std::fmt::Write as _;
 
+use crate::pass_runs::{parse, printed, run};
 use ipu_passes::manager::{State, registry};
-use pass_runs::{parse, printed, run};
 use sha2::{Digest, Sha256};
 
 const CASES: [(&str, &str); 6] = [

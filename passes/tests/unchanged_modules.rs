@@ -1,8 +1,6 @@
 //! Passes that state that they leave the module as it was do, so that it need not be verified again.
 
-mod pass_runs;
-
-use pass_runs::{parse, printed, run};
+use crate::pass_runs::{parse, printed, run};
 
 #[test]
 fn a_pass_that_has_nothing_to_do_leaves_the_text_to_the_byte() {

@@ -1,5 +1,4 @@
 //! A package with something in every field.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

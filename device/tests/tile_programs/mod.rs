@@ -1,7 +1,5 @@
 //! Small tile programs for tests: the phase protocol, host batches and images, written as instructions.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

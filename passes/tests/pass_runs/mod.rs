@@ -25,8 +25,7 @@ pub(crate) fn run(module: &mut Module, pipeline: &str) -> Run {
     resolved.run(module, &ManagerOptions::default(), Artifacts::default(), &mut Silent)
 }
 
-/// The module as text; not every test prints.
-#[allow(dead_code, reason = "a test that uses the rest may not print")]
+/// The module as text.
 pub(crate) fn printed(module: &Module) -> String {
     print_with(module, PrintOptions::default())
 }
