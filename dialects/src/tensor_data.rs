@@ -69,6 +69,22 @@ impl TensorData {
             == Some(self.bytes.len() as u64)
     }
 
+    /// Row-major indices of the elements whose bits are not those of `other`, any NaN equal to any NaN; all if it has another shape
+    /// or type.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<usize> {
+        let count = self.element_count() as usize;
+        if (&self.shape, self.element, self.bytes.len()) != (&other.shape, other.element, other.bytes.len()) {
+            return (0..count).collect();
+        }
+        let width = (self.element.element.bytes() as usize).max(1);
+        let equal_bits = self.bytes.chunks(width).zip(other.bytes.chunks(width)).map(|(one, two)| one == two);
+        let both_nan =
+            self.values().into_iter().zip(other.values()).map(|(one, two)| one.is_nan() && two.is_nan());
+        let equal = equal_bits.zip(both_nan).map(|(bits, nan)| bits || nan);
+        equal.enumerate().filter(|&(_, equal)| !equal).map(|(index, _)| index).collect()
+    }
+
     /// SHA-256 of the bytes, in hexadecimal.
     #[must_use]
     pub fn sha256(&self) -> String {

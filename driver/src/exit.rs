@@ -92,5 +92,7 @@ ipu_device::coded_enum! {
         NonFinite = "R0109", "value that is not finite",
         /// A device or its simulator could not be driven.
         Device = "R0110", "device failure",
+        /// A `// run:` line says something else than the program gives.
+        RunLine = "R0111", "run line does not hold",
     }
 }

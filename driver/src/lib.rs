@@ -28,6 +28,7 @@ pub mod reduce;
 pub mod render;
 pub mod repro;
 pub mod rerun;
+pub mod run_lines;
 pub mod selftest;
 pub mod simulated;
 pub mod stages;

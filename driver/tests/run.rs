@@ -1,14 +1,11 @@
 //! `ipu run` on the sample files, as a user would: verdicts, exit codes, and equal bits at every level.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use crate::tree::{files_below, root};
 use ipu_driver::fuzz::{self, Campaign, Target};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn ipu(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ipu")).args(arguments).current_dir(root()).output().unwrap()
@@ -81,6 +78,93 @@ fn the_worked_example_gives_the_same_bits_from_each_of_its_four_levels() {
         digests.extend(levels.iter().map(|level| level["result_sha256"].clone()));
     }
     assert!(digests.len() >= 6 && digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+}
+
+/// The lines of a text that `ipu run` executes.
+fn run_lines(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with("// run:")).count()
+}
+
+#[test]
+fn every_run_line_of_the_samples_holds() {
+    let files = files_below(&root().join("test-ir"), "ir");
+    let mut levels = std::collections::BTreeSet::new();
+    for file in files {
+        let count = run_lines(&std::fs::read_to_string(&file).unwrap());
+        if count == 0 {
+            continue;
+        }
+        let (code, report) = report(&["run", file.to_str().unwrap(), "--json"]);
+        let runs = report["runs"].as_array().unwrap();
+        assert_eq!(code, Some(0), "{}: {report}", file.display());
+        assert!(runs.len() >= count, "{}: {report}", file.display());
+        assert!(runs.iter().all(|run| run["verdict"] == "pass"));
+        levels.extend(runs.iter().map(|run| run["level"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(
+        levels.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["exchange", "graph", "mapped", "tile"]
+    );
+}
+
+#[test]
+fn run_lines_of_a_graph_hold_at_every_level_below() {
+    for level in ["mapped", "exchange", "tile"] {
+        let (code, report) = report(&["run", "test-ir/run/graph.ir", "--at", level, "--json"]);
+        let runs = report["runs"].as_array().unwrap();
+        let levels: Vec<&str> = runs.iter().map(|run| run["level"].as_str().unwrap()).collect();
+        assert_eq!((code, levels), (Some(0), vec!["graph", "graph", level, level]), "{report}");
+    }
+}
+
+#[test]
+fn a_run_line_that_does_not_hold_names_the_element_and_the_others_still_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.ir");
+    let text = "// run: @main(dense<[0.0, 1.0]>) == dense<[-0.0, 1.0]>
+// run: @main(dense<[1.0, nan]>) == dense<[1.0, nan]>
+// run: @main(dense<[1.0, 2.0]>) ~= dense<[1.5, 2.01]>
+graph.func @main(%a: tensor<2xf32>) -> tensor<2xf16> {
+  %c = graph.cast %a : tensor<2xf32> -> tensor<2xf16>
+  graph.return %c : tensor<2xf16>
+}
+";
+    std::fs::write(&file, text).unwrap();
+    let output = ipu(&["run", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r"
+    graph   @main    FAIL  line 1: 1/2 differ  (reference arithmetic)
+    graph   @main    pass  line 2: 0/2 differ  (reference arithmetic)
+    graph   @main    FAIL  line 3: 1/2 outside tolerance  (reference arithmetic)
+    ");
+    let said = String::from_utf8(output.stderr).unwrap().replace(file.to_str().unwrap(), "t.ir");
+    let said: Vec<&str> = said.lines().map(str::trim_end).collect();
+    insta::assert_snapshot!(said.join("\n"), @r"
+    [R0111] Error: `@main` does not give what its run line says: 1 of 2 elements differ
+       ╭─[ t.ir:1:37 ]
+       │
+     1 │ // run: @main(dense<[0.0, 1.0]>) == dense<[-0.0, 1.0]>
+       │                                     ─────────┬────────
+       │                                              ╰────────── here
+       │
+       │ Note 1: (0): expected -0, came 0
+       │
+       │ Note 2: at graph level: reference arithmetic
+    ───╯
+    [R0111] Error: `@main` does not give what its run line says: 1 of 2 elements differ by more than 0.03 + 0.03 of the value
+       ╭─[ t.ir:3:37 ]
+       │
+     3 │ // run: @main(dense<[1.0, 2.0]>) ~= dense<[1.5, 2.01]>
+       │                                     ─────────┬────────
+       │                                              ╰────────── here
+       │
+       │ Note 1: (0): expected 1.5, came 1
+       │
+       │ Note 2: at graph level: reference arithmetic
+    ───╯
+    `ipu-opt --explain R0111` says more
+    result differs from what the file says
+    ");
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Parser<'_> {
             }
             "inf" | "nan" => self.parse_number_attribute(),
             "array" => self.parse_dense_array(),
-            "dense" => self.parse_dense_elements(),
+            "dense" => self.parse_dense_elements(None),
             "dense_resource" => self.parse_dense_resource(),
             "loc" => {
                 let location = self.parse_location()?;

@@ -3,7 +3,7 @@
 use super::cursor::Place;
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
-use crate::ir::{Attribute, AttributeKind, DenseElements, TensorType};
+use crate::ir::{Attribute, AttributeKind, DenseElements, TensorType, Type};
 use crate::lexer::TokenKind;
 use crate::limits::MAX_DENSE_ELEMENTS;
 use crate::source::Span;
@@ -16,13 +16,27 @@ struct Body {
 }
 
 impl Parser<'_> {
-    pub(super) fn parse_dense_elements(&mut self) -> ParseResult<Attribute> {
+    /// An attribute of type `ty`, which `dense<...>` need not write.
+    ///
+    /// # Errors
+    /// No attribute is next, or it is malformed.
+    pub fn parse_attribute_of(&mut self, ty: &Type) -> ParseResult<Attribute> {
+        if self.at_word("dense") { self.parse_dense_elements(Some(ty)) } else { self.parse_attribute() }
+    }
+
+    /// `dense<...> : type`, of type `implied` where none is written.
+    pub(super) fn parse_dense_elements(&mut self, implied: Option<&Type>) -> ParseResult<Attribute> {
         let start = self.span();
         self.advance();
         self.expect(TokenKind::Less, "`<`")?;
         let body = self.skip_dense_body()?;
-        self.expect(TokenKind::Colon, "`:` and the type of the elements")?;
-        let ty = self.parse_type()?;
+        let ty = match implied {
+            Some(ty) if !self.at(TokenKind::Colon) => ty.clone(),
+            _ => {
+                self.expect(TokenKind::Colon, "`:` and the type of the elements")?;
+                self.parse_type()?
+            }
+        };
         let span = self.span_since(start);
         let Some(tensor) = ty.as_tensor() else {
             return self.error(

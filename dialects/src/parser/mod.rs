@@ -124,10 +124,28 @@ pub fn parse_whole<T>(
     options: ParseOptions<'_>,
     rule: impl FnOnce(&mut Parser<'_>) -> ParseResult<T>,
 ) -> Result<T, Box<(Module, Diagnostics)>> {
-    let mut module = Module::new();
+    let mut sources = SourceMap::default();
     let text = text.get(..text.len().min(MAX_SOURCE_BYTES)).unwrap_or("");
-    let file = module.sources.add("<text>", text);
-    let mut parser = Parser::new(module, file, text, 0, options);
+    let file = sources.add("<text>", text);
+    parse_whole_part(sources, file, 0..text.len(), options, rule)
+}
+
+/// Reads one `T` that is all of the bytes `part` of text `file`, by `rule`. Places are those of the whole text.
+///
+/// # Errors
+/// The findings, with the module that holds the text.
+pub fn parse_whole_part<T>(
+    sources: SourceMap,
+    file: FileId,
+    part: Range<usize>,
+    options: ParseOptions<'_>,
+    rule: impl FnOnce(&mut Parser<'_>) -> ParseResult<T>,
+) -> Result<T, Box<(Module, Diagnostics)>> {
+    let source = sources.get(file).map(Arc::clone);
+    let text = source.as_ref().and_then(|source| source.text.get(..part.end)).unwrap_or("");
+    let mut module = Module::new();
+    module.sources = sources;
+    let mut parser = Parser::new(module, file, text, part.start, options);
     let result = rule(&mut parser).and_then(|value| parser.expect_end().map(|()| value));
     match result {
         Ok(value) if !parser.diagnostics.has_errors() => Ok(value),

@@ -1,156 +1,29 @@
-//! `ipu run`: run a file at its own level, compile it as far as passes go, run that too, and compare with its
-//! reference.
+//! What `ipu run` says, for people and as JSON.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
 use ipu_device::package::Package;
 use ipu_device::runtime::DeviceLock;
-use ipu_dialects::case::{Case, Level, Resources, ResultVerdict};
-use ipu_dialects::ir::{Module, Type};
-use ipu_dialects::tensor_data::TensorData;
-use ipu_passes::lift_package;
-use ipu_passes::manager::{Run, State};
+use ipu_dialects::case::run_lines::{Comparison, RunLine};
+use ipu_dialects::case::{Level, ResultVerdict};
+use ipu_dialects::diagnostics::Diagnostics;
+use ipu_dialects::ir::Module;
+use ipu_passes::manager::Run;
 use serde_json::{Map, Value, json};
 
+use super::{RunArguments, Subject, shape};
 use crate::bisect::places::{index_of, index_text};
-use crate::compile::CompileOptions;
-use crate::execute::{Execution, execute, execute_package, failure};
+use crate::execute::{Execution, execute, execute_package};
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::figures::Figures;
 use crate::files::write_standard_output;
-use crate::load::load;
-use crate::package_file::{is_package, read_package};
-use crate::pass_options::PassOptions;
 use crate::render::{DiagnosticFormat, emit};
-use crate::repro::Reproducer;
-use crate::rerun::flag;
+use crate::run_lines::check;
 use crate::simulated::{DeviceCounts, DeviceUse};
 
-/// Runs a file and checks it against its reference.
-#[derive(Debug, Args)]
-pub struct RunArguments {
-    /// IR file, or - for standard input; or a package, `X.ipuexe`.
-    file: String,
-    /// Run only at this level, compiling down to it first.
-    #[arg(long, value_enum)]
-    at: Option<At>,
-    #[command(flatten)]
-    options: CompileOptions,
-    #[command(flatten)]
-    passes: PassOptions,
-    /// Hold this lock file while the device is used; wait if another run has it.
-    #[arg(long, value_name = "FILE")]
-    lock: Option<PathBuf>,
-    /// Hold the device's accesses to buffers and their lifetimes, where the program says them.
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
-    sanitize: bool,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
-}
-
-/// A level to run at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum At {
-    Graph,
-    Mapped,
-    Exchange,
-    Tile,
-}
-
-impl At {
-    fn level(self) -> Level {
-        match self {
-            Self::Graph => Level::Graph,
-            Self::Mapped => Level::Mapped,
-            Self::Exchange => Level::Exchange,
-            Self::Tile => Level::Tile,
-        }
-    }
-
-    /// The last state of a program of that level.
-    fn last_state(self) -> State {
-        match self {
-            Self::Graph => State::Graph,
-            Self::Mapped => State::Mapped,
-            Self::Exchange => State::Placed,
-            Self::Tile => State::Code,
-        }
-    }
-}
-
-impl RunArguments {
-    /// The flags of this program alone that change what it says, as words of a command line.
-    fn flags(&self) -> Vec<String> {
-        let at = self.at.map(|at| flag("at", at.level().name()));
-        at.into_iter().chain((!self.sanitize).then(|| flag("sanitize", "false"))).collect()
-    }
-}
-
-/// Files beside the working folder.
-struct Files;
-
-impl Resources for Files {
-    fn file(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(path).map_err(|error| error.to_string())
-    }
-}
-
-/// Runs the subcommand.
-///
-/// # Errors
-/// The file is refused, cannot be compiled, or faults.
-pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
-    let RunArguments { options, passes, .. } = arguments;
-    if is_package(&arguments.file) {
-        passes.write_reproducer(&mut Reproducer::without_input("ipu run"))?;
-        return run_package(arguments);
-    }
-    let (mut module, warnings) = load(&arguments.file, options.load_options())?;
-    emit(&warnings, &module.sources, DiagnosticFormat::Text);
-    let last = arguments.at.map_or(State::Code, At::last_state);
-    let compilation = options.compilation(passes, "ipu run", arguments.flags(), &module, last)?;
-    let case = read_case(&module)?;
-    let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
-    let wanted = arguments.at.map(At::level);
-    let mut report = Report::new(arguments, &case);
-    let own = case.level;
-    if wanted.map_or(own != Level::Graph, |level| level == own) {
-        report.execute(&module, &case, &reference, None)?;
-    }
-    if wanted.is_none_or(|level| level > own) {
-        let (compiled, figures) = compilation.run(&mut module)?;
-        report.compiled(&compiled, &figures);
-        let case = read_case(&module)?;
-        if case.level > own {
-            report.execute(&module, &case, &reference, compiled.artifacts.package.as_ref())?;
-        }
-    }
-    report.finish(&case)
-}
-
-/// Runs a package as it is, with the data and the reference of the file that it was built from.
-fn run_package(arguments: &RunArguments) -> Result<Exit, Failure> {
-    let package = read_package(&arguments.file, false)?;
-    let module = lift_package::module(&package).map_err(|error| {
-        Failure::new(Exit::Input, error.code, format!("`{}`: {}", arguments.file, error.message))
-    })?;
-    let case = read_case(&module)?;
-    let reference = case.reference(&module).map_err(|finding| failure(Exit::Input, *finding, &module))?;
-    let mut report = Report::new(arguments, &case);
-    report.execute(&module, &case, &reference, Some(&package))?;
-    report.finish(&case)
-}
-
-/// The case of a module, with data from files beside the working folder.
-pub fn read_case(module: &Module) -> Result<Case, Failure> {
-    Case::read(module, &Files).map_err(|finding| failure(Exit::Input, *finding, module))
-}
-
 /// Collects what happened, for people and as JSON.
-struct Report {
+pub(super) struct Report {
     json: bool,
     lock: Option<PathBuf>,
     sanitize: bool,
@@ -158,12 +31,12 @@ struct Report {
     text: String,
     object: Map<String, Value>,
     levels: Vec<Value>,
+    runs: Vec<Value>,
     passed: bool,
-    ran: bool,
 }
 
 impl Report {
-    fn new(arguments: &RunArguments, case: &Case) -> Self {
+    pub(super) fn new(arguments: &RunArguments, subject: Option<&Subject>) -> Self {
         let mut report = Self {
             json: arguments.json,
             lock: arguments.lock.clone(),
@@ -172,11 +45,11 @@ impl Report {
             text: String::new(),
             object: Map::new(),
             levels: Vec::new(),
+            runs: Vec::new(),
             passed: true,
-            ran: false,
         };
         let mut hashes = Map::new();
-        for argument in &case.arguments {
+        for argument in subject.iter().flat_map(|subject| &subject.case.arguments) {
             let hash = argument.data.sha256();
             report.line(&format!("input   {:8} {}  sha256 {hash}", argument.name, shape(&argument.ty)));
             hashes.insert(argument.name.clone(), hash.into());
@@ -190,7 +63,7 @@ impl Report {
         self.text.push('\n');
     }
 
-    fn compiled(&mut self, run: &Run, figures: &Figures) {
+    pub(super) fn compiled(&mut self, run: &Run, figures: &Figures) {
         for time in &run.times {
             self.line(&format!("pass    {:28} {:>8} us", time.name, time.elapsed.as_micros()));
         }
@@ -213,11 +86,10 @@ impl Report {
         self.object.insert("statistics".into(), statistics);
     }
 
-    fn execute(
+    pub(super) fn execute(
         &mut self,
         module: &Module,
-        case: &Case,
-        reference: &[TensorData],
+        Subject { case, reference }: &Subject,
         package: Option<&Package>,
     ) -> Result<(), Failure> {
         let execution = match package {
@@ -225,7 +97,6 @@ impl Report {
             None if case.level == Level::Tile => execute(module, case, reference, self.device()?)?,
             None => execute(module, case, reference, DeviceUse::default())?,
         };
-        self.ran = true;
         self.passed &= execution.passed();
         if let Some((counts, elapsed)) = &execution.device {
             self.simulated(counts);
@@ -256,6 +127,43 @@ impl Report {
                 "result_sha256": hash,
             }));
         }
+        Ok(())
+    }
+
+    /// Executes lines at the level that what they call has in `module`, whose package is `package` if there is one.
+    pub(super) fn run_lines(
+        &mut self,
+        module: &Module,
+        lines: &[RunLine],
+        package: Option<&Package>,
+    ) -> Result<(), Failure> {
+        let mut findings = Diagnostics::new();
+        for line in lines {
+            let checked = check(module, line, package, self.device()?)?;
+            let number = module.sources.locate(line.span).map_or(0, |(_, place)| place.line);
+            let passed = checked.findings.is_empty();
+            let (level, word) = (checked.level.name(), if passed { "pass" } else { "FAIL" });
+            let rule = match line.comparison {
+                Comparison::Bits => "differ",
+                Comparison::Tolerance => "outside tolerance",
+            };
+            let counts = format!("{}/{}", checked.differing, checked.elements);
+            self.line(&format!(
+                "{level:7} @{:7} {word}  line {number}: {counts} {rule}  ({})",
+                line.symbol, checked.how
+            ));
+            self.runs.push(json!({
+                "line": number,
+                "symbol": line.symbol,
+                "level": level,
+                "verdict": if passed { "pass" } else { "fail" },
+                "mismatches": checked.differing,
+                "elements": checked.elements,
+            }));
+            self.passed &= passed;
+            findings.append(checked.findings);
+        }
+        emit(&findings, &module.sources, DiagnosticFormat::Text);
         Ok(())
     }
 
@@ -311,12 +219,7 @@ impl Report {
         }
     }
 
-    fn finish(mut self, case: &Case) -> Result<Exit, Failure> {
-        if !self.ran {
-            let message =
-                format!("the passes end at {} level, before the level asked for", case.level.name());
-            return Err(Failure::new(Exit::Input, DriverCode::NothingToRun, message));
-        }
+    pub(super) fn finish(mut self) -> Result<Exit, Failure> {
         let elapsed = self.started.elapsed().as_micros() as u64;
         if self.json {
             if let Some(Value::Object(last)) = self.levels.last().cloned() {
@@ -325,6 +228,7 @@ impl Report {
             let verdict = if self.passed { "pass" } else { "fail" };
             self.object.insert("verdict".into(), verdict.into());
             self.object.insert("levels".into(), self.levels.into());
+            self.object.insert("runs".into(), self.runs.into());
             self.object.insert("elapsed_us".into(), elapsed.into());
             self.text = format!("{}\n", Value::Object(self.object));
         }
@@ -332,18 +236,11 @@ impl Report {
         if self.passed {
             return Ok(Exit::Ok);
         }
-        eprintln!("result differs from the reference");
+        eprintln!("result differs from what the file says");
         Ok(Exit::No)
     }
 }
 
 fn finite(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(value.to_string()) }
-}
-
-/// The lengths of the axes of a tensor, as in `128x64`.
-pub(crate) fn shape(ty: &Type) -> String {
-    ty.as_tensor().map_or_else(String::new, |tensor| {
-        tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
-    })
 }

@@ -3,19 +3,23 @@
 //! The entry is `@main`: a `graph.func`, a `mapped.func`, an `exchange.program` or a `tile.program`. The reference is
 //! what the file says: `ipu.expected` of the results, else `graph.func @reference`, else `@main` itself where that is a
 //! graph. Arguments correspond by position. Nothing here opens a file: data behind `#ipu.npy` comes through
-//! [`Resources`].
+//! [`Resources`]. Lines `// run:` are cases of their own, of any function, with values that the line gives ([`run_lines`]).
 
-use ipu_device::generators;
+mod parts;
+pub mod run_lines;
+
 use ipu_device::numerics::{ElementType, Tolerance, Verdict, compare};
 
 use crate::diagnostics::Diagnostic;
 use crate::graph;
-use crate::graph::meaning::{self, MeaningCode, Precision, data_of};
-use crate::ipu::{Cycle, DEFAULT_TOLERANCE, Edges, Iota, Normal, Npy, ScaledElement, ToleranceAttribute};
-use crate::ir::{Attribute, Module, OpId, SymbolTable, Type};
+use crate::graph::meaning::{self, MeaningCode, Precision};
+use crate::ipu::ScaledElement;
+use crate::ir::{Module, OpId, SymbolTable, Type};
 use crate::mapped::{self, ShardedTensor};
-use crate::npy::NpyArray;
 use crate::tensor_data::TensorData;
+
+pub use parts::{Part, function_parts};
+use parts::{argument_data, part_data, parts_of};
 
 /// Mismatches that a verdict lists.
 pub const LISTED_MISMATCHES: usize = 16;
@@ -144,25 +148,6 @@ impl ResultVerdict {
     }
 }
 
-/// Name, attributes and type of an argument or result before its data is made.
-#[derive(Debug, Clone)]
-pub struct Part<'m> {
-    /// `ipu.name`, else `arg0`, `arg1`, ... or `result0`, `result1`, ...
-    pub name: String,
-    /// Whether it enters once, before all calls.
-    pub weight: bool,
-    /// Type, layout included.
-    pub ty: &'m Type,
-    /// Everything the text says of it, name and kind among it.
-    pub attributes: &'m [(crate::ir::Name, Attribute)],
-}
-
-impl Part<'_> {
-    fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
-    }
-}
-
 impl Case {
     /// The case of `@main` of a verified module, with the data of its arguments.
     ///
@@ -174,12 +159,8 @@ impl Case {
             |message: &str| Box::new(Diagnostic::error(MeaningCode::Arguments, module.span(root), message));
         let entry = SymbolTable::of(module, root).get("main");
         let entry = entry.ok_or_else(|| missing("the file has no `@main`, so there is nothing to run"))?;
-        let level = Level::of(module, entry)
+        let (level, inputs, outputs) = parts_of(module, entry)
             .ok_or_else(|| missing("`@main` must be a function of graph or mapped, or a program"))?;
-        let (inputs, outputs) = match level {
-            Level::Graph | Level::Mapped => function_parts(module, entry),
-            Level::Exchange | Level::Tile => program_parts(module, entry),
-        };
         let fail = |name: &str, message: String| {
             let message = format!("`{name}`: {message}");
             Box::new(Diagnostic::error(MeaningCode::Data, module.span(entry), message))
@@ -188,19 +169,44 @@ impl Case {
         for part in inputs {
             let data =
                 argument_data(module, &part, resources).map_err(|message| fail(&part.name, message))?;
-            let kind = if part.weight { ArgumentKind::Weight } else { ArgumentKind::Input };
-            arguments.push(Argument { name: part.name, kind, ty: part.ty.clone(), data });
+            arguments.push(part.argument(data));
         }
         let mut results = Vec::new();
         for part in outputs {
             let expected =
                 part.attribute("ipu.expected").map(|value| part_data(module, &part, value, resources));
             let expected = expected.transpose().map_err(|message| fail(&part.name, message))?;
-            let tolerance = part.attribute("ipu.tolerance").and_then(Attribute::dialect_value);
-            let tolerance = tolerance.map_or(DEFAULT_TOLERANCE, ToleranceAttribute::tolerance);
-            results.push(CaseResult { name: part.name, ty: part.ty.clone(), tolerance, expected });
+            results.push(part.result(expected));
         }
         Ok(Self { entry, level, arguments, results })
+    }
+
+    /// The call of `entry` with that data, which must give `expected`; nothing if it is no function or program, or takes or gives
+    /// another number of tensors.
+    #[must_use]
+    pub fn of_call(
+        module: &Module,
+        entry: OpId,
+        data: &[TensorData],
+        expected: &[TensorData],
+    ) -> Option<Self> {
+        let (level, inputs, outputs) = parts_of(module, entry)?;
+        if (inputs.len(), outputs.len()) != (data.len(), expected.len()) {
+            return None;
+        }
+        let arguments =
+            inputs.into_iter().zip(data).map(|(part, data)| part.argument(data.clone())).collect();
+        let results =
+            outputs.into_iter().zip(expected).map(|(part, data)| part.result(Some(data.clone()))).collect();
+        Some(Self { entry, level, arguments, results })
+    }
+
+    /// Whether `@main` is to be run with data of its own: some argument has data, or there is none to give.
+    #[must_use]
+    pub fn has_data(module: &Module) -> bool {
+        let entry = SymbolTable::of(module, module.root()).get("main");
+        let Some((_, inputs, _)) = entry.and_then(|entry| parts_of(module, entry)) else { return false };
+        inputs.is_empty() || inputs.iter().any(|part| part.attribute("ipu.data").is_some())
     }
 
     /// The data of the arguments, in order.
@@ -312,112 +318,4 @@ pub fn storage_order(ty: &Type) -> Vec<usize> {
         }
     }
     order
-}
-
-/// What enters and what leaves a function of graph or mapped: the one reading of names and kinds.
-#[must_use]
-pub fn function_parts(module: &Module, function: OpId) -> (Vec<Part<'_>>, Vec<Part<'_>>) {
-    let signature = module.attribute(function, "function_type").and_then(Attribute::as_type);
-    let Some(signature) = signature.and_then(Type::as_function) else { return (Vec::new(), Vec::new()) };
-    (
-        signature_parts(module, function, &signature.inputs, ("arg_attrs", "arg")),
-        signature_parts(module, function, &signature.results, ("res_attrs", "result")),
-    )
-}
-
-fn signature_parts<'m>(
-    module: &'m Module,
-    function: OpId,
-    types: &'m [Type],
-    (list, prefix): (&str, &str),
-) -> Vec<Part<'m>> {
-    let dictionaries = module.attribute(function, list).and_then(Attribute::as_array).unwrap_or(&[]);
-    let part = |(index, ty): (usize, &'m Type)| {
-        let attributes = dictionaries.get(index).and_then(Attribute::as_dictionary).unwrap_or(&[]);
-        let mut part = Part { name: format!("{prefix}{index}"), weight: false, ty, attributes };
-        if let Some(name) = part.attribute("ipu.name").and_then(Attribute::as_str) {
-            part.name = name.to_owned();
-        }
-        part.weight = part.attribute("ipu.kind").and_then(Attribute::as_str) == Some("weight");
-        part
-    };
-    types.iter().enumerate().map(part).collect()
-}
-
-/// The bindings of a program, which have one form at both levels.
-fn program_parts(module: &Module, program: OpId) -> (Vec<Part<'_>>, Vec<Part<'_>>) {
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for op in module.direct_children(program) {
-        if !matches!(module.name(op).as_str(), "exchange.binding" | "tile.binding") {
-            continue;
-        }
-        let text = |name: &str| module.attribute(op, name).and_then(Attribute::as_str);
-        let ty = module.attribute(op, "tensor").and_then(Attribute::as_type);
-        let (Some(name), Some(kind), Some(ty)) = (text("sym_name"), text("kind"), ty) else { continue };
-        let weight = kind == "weight";
-        let part = Part { name: name.to_owned(), weight, ty, attributes: module.attributes(op) };
-        if kind == "output" { outputs.push(part) } else { inputs.push(part) }
-    }
-    (inputs, outputs)
-}
-
-/// The elements that the attribute `ipu.data` stands for.
-fn argument_data(module: &Module, part: &Part<'_>, resources: &dyn Resources) -> Result<TensorData, String> {
-    let Some(data) = part.attribute("ipu.data") else {
-        return Err("no data; give it `ipu.data = #ipu.normal<seed = 1, sigma = 1.0>` or another".to_owned());
-    };
-    part_data(module, part, data, resources)
-}
-
-/// The elements of `part` that `data` stands for: a generator, a file, or the elements themselves.
-fn part_data(
-    module: &Module,
-    part: &Part<'_>,
-    data: &Attribute,
-    resources: &dyn Resources,
-) -> Result<TensorData, String> {
-    let (shape, element) = TensorData::type_of(part.ty)?;
-    let count = shape.iter().product::<u64>();
-    if let Some(normal) = data.dialect_value::<Normal>() {
-        let values = generators::normal(normal.seed, normal.sigma() as f32, count).map(f64::from);
-        return Ok(TensorData::from_values(shape, element, values));
-    }
-    if let Some(iota) = data.dialect_value::<Iota>() {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let values = (0..count).map(|index| iota.start.saturating_add(index) as f64);
-        return Ok(TensorData::from_values(shape, element, values));
-    }
-    if let Some(cycle) = data.dialect_value::<Cycle>() {
-        let values: Vec<f64> = cycle.values().collect();
-        let values = values.into_iter().cycle().take(usize::try_from(count).unwrap_or(0));
-        return Ok(TensorData::from_values(shape, element, values));
-    }
-    if data.dialect_value::<Edges>().is_some() {
-        return Ok(TensorData { shape, element, bytes: Edges::bytes(element.element, count) });
-    }
-    if let Some(npy) = data.dialect_value::<Npy>() {
-        let array = NpyArray::read(&resources.file(&npy.path)?)
-            .map_err(|message| format!("`{}`: {message}", npy.path))?;
-        return array_data(&npy.path, array, shape, element);
-    }
-    data_of(module, data, part.ty)
-}
-
-/// Numbers of an array rounded to the type, or its bytes as the codes of an FP8 tensor.
-fn array_data(
-    path: &str,
-    array: NpyArray,
-    shape: Vec<u64>,
-    element: ScaledElement,
-) -> Result<TensorData, String> {
-    if array.shape != shape {
-        return Err(format!("`{path}` has shape {:?}, expected {shape:?}", array.shape));
-    }
-    if element.element.fp8().is_some() && array.is_bytes() {
-        return Ok(TensorData { shape, element, bytes: array.bytes });
-    }
-    match array.values() {
-        Some(values) => Ok(TensorData::from_values(shape, element, values)),
-        None => Err(format!("`{path}` holds bytes, which only FP8 tensors take as codes")),
-    }
 }
