@@ -1,6 +1,7 @@
 //! The directives of LLVM's FileCheck that files in `lit/` use, with its meaning: `CHECK`, `-NEXT`, `-SAME`, `-EMPTY`, `-NOT`,
 //! `-DAG`, `-COUNT-N`, `-LABEL`, `{{re}}`, `[[VAR:re]]` and `[[VAR]]`. Runs of spaces are one space, as there. Whatever else
-//! FileCheck knows (`[[#..]]`, other suffixes) is refused, never ignored.
+//! FileCheck knows (`[[#..]]`, other suffixes) is refused, never ignored. One thing is stricter: IR is printed with its comments, and a
+//! directive is not met by a comment that is one.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ pub(crate) fn check(checks: &str, prefix: &str, input: &str) -> Result<(), Strin
     if directives.is_empty() {
         return Err(format!("no `{prefix}:` directive"));
     }
-    let input = one_space(input);
+    let input = without_directives(&one_space(input))?;
     let mut variables = Variables::new();
     let mut sections: Vec<Vec<Directive>> = vec![Vec::new()];
     let mut starts = vec![0];
@@ -64,6 +65,12 @@ fn one_space(text: &str) -> String {
         }
     }
     out
+}
+
+/// The text without lines that are directives, of whatever prefix, or RUN lines.
+fn without_directives(text: &str) -> Result<String, String> {
+    let form = Regex::new(r"^ ?// ?[A-Z][A-Z0-9]*(-[A-Z0-9-]+)?:").map_err(|error| error.to_string())?;
+    Ok(text.split_inclusive('\n').filter(|line| !form.is_match(line)).collect())
 }
 
 fn directives(checks: &str, prefix: &str) -> Result<Vec<Directive>, String> {
