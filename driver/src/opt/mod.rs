@@ -1,19 +1,18 @@
 //! `ipu-opt`: read a text, run passes in command-line order, print the result.
 
+mod command;
+mod pipeline;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
-use indexmap::IndexMap;
+use clap::{ArgMatches, FromArgMatches as _};
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::PrintOptions;
-use ipu_dialects::source::{SourceMap, Span};
+use ipu_dialects::source::Span;
 use ipu_passes::lift_package;
-use ipu_passes::manager::{
-    Artifacts, ManagerOptions, PassCode, Pipeline, PipelineEntry, PipelineError, ResolvedPipeline,
-    RunFailure, Silent, registry,
-};
+use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, RunFailure, Silent};
 
 use crate::chunks::{ChunkOptions, Chunks, run_chunks};
 use crate::exit::{DriverCode, Exit, Failure};
@@ -30,6 +29,10 @@ use crate::render::{DiagnosticFormat, emit};
 use crate::repro::Reproducer;
 use crate::rerun;
 
+pub use command::command;
+use pipeline::pipeline;
+pub use pipeline::resolve_text;
+
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -43,108 +46,6 @@ pub fn main() -> ExitCode {
     let process = ProcessOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let timing = process.start(log);
     finish(guarded(|| run(&matches, format).map(|()| Exit::Ok)), timing.as_ref(), format)
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
-}
-
-fn value(name: &'static str, form: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(form).help(help)
-}
-
-fn listing(name: &'static str, help: &'static str) -> Arg {
-    value(name, "FORMAT", help)
-        .value_parser(value_parser!(ListFormat))
-        .num_args(0..=1)
-        .require_equals(true)
-        .default_missing_value("text")
-}
-
-/// The command line, one flag a pass included.
-#[must_use]
-pub fn command() -> Command {
-    let passes = registry::all().iter().map(|info| {
-        Arg::new(info.name)
-            .long(info.name)
-            .help(info.summary)
-            .value_name("OPTIONS")
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("")
-            .action(ArgAction::Append)
-            .help_heading("Passes, run in the order given; options as --pass='key=value key=value'")
-    });
-    let options = pass_options().map(|(name, form, help)| {
-        Arg::new(name)
-            .long(name)
-            .value_name(form)
-            .help(help)
-            .help_heading("Options of the passes on the command line")
-    });
-    let command = Command::new("ipu-opt")
-        .about("Reads IR, verifies it, runs passes in command-line order, and prints the result")
-        .version(env!("CARGO_PKG_VERSION"))
-        .arg(
-            Arg::new("input")
-                .value_name("FILE")
-                .default_value("-")
-                .help("IR file, package for --lift-package, or - for standard input"),
-        )
-        .args(passes)
-        .args(options)
-        .arg(value("pass-pipeline", "PIPELINE", "Passes as text: a,b{key=value},c"))
-        .arg(Arg::new("output").short('o').long("output").value_name("FILE").help("Where the result goes"))
-        .arg(flag("print-generic", "Print MLIR's generic form, canonical"))
-        .arg(flag("print-locations", "Print locations in generic form"))
-        .arg(flag("no-locations", "Hide locations and origins"))
-        .arg(flag("allow-unregistered-dialect", "Keep what no dialect declares"))
-        .arg(flag("split-input-file", "Take what stands between lines `// -----` as files of their own"))
-        .arg(flag(
-            "verify-diagnostics",
-            "Hold findings to comments `// expected-error@+1 {{text}}`; print no IR",
-        ))
-        .arg(flag("foreign", "Let --lift-package take a package of another compiler"))
-        .arg(
-            value("dump-dir", "FOLDER", "Write the IR after each pass to numbered files")
-                .value_parser(value_parser!(PathBuf)),
-        )
-        .arg(flag(
-            "rerun",
-            "Take passes and flags from the first line of the file, as in dumps and reproducers",
-        ))
-        .arg(value("explain", "CODE", "Print the page of an error code, or `list`"))
-        .arg(listing("list-passes", "List passes with contracts and options"))
-        .arg(listing("list-dialects", "List dialects with their ops"))
-        .arg(
-            value("diagnostics", "FORMAT", "How findings are shown")
-                .value_parser(value_parser!(DiagnosticFormat))
-                .default_value("text"),
-        )
-        .arg(
-            value("log", "FORMAT", "Event log on standard error")
-                .value_parser(value_parser!(LogFormat))
-                .default_value("off"),
-        );
-    let command = ProcessOptions::augment_args(PassOptions::augment_args(command));
-    #[cfg(feature = "mutations")]
-    let command = command
-        .arg(
-            value("mutate", "NAME", "Plant this miscompile in the pass that it is for")
-                .value_parser(crate::mutations::parse),
-        )
-        .arg(flag("list-mutations", "List the miscompiles that can be planted"));
-    command
-}
-
-/// Name, form and help of every option that some pass has, each name once.
-fn pass_options() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let all: IndexMap<_, _> = registry::all()
-        .iter()
-        .flat_map(|info| info.options)
-        .map(|option| (option.name, (option.name, option.form, option.help)))
-        .collect();
-    all.into_values()
 }
 
 fn run(matches: &ArgMatches, format: DiagnosticFormat) -> Result<(), Failure> {
@@ -285,73 +186,6 @@ fn print_options(matches: &ArgMatches) -> PrintOptions {
     let locations =
         if generic { matches.get_flag("print-locations") } else { !matches.get_flag("no-locations") };
     PrintOptions { generic, locations }
-}
-
-/// The passes asked for: a pipeline text, or flags in the order in which they stand.
-fn pipeline(matches: &ArgMatches) -> Result<(Pipeline, ResolvedPipeline), Failure> {
-    if let Some(text) = matches.get_one::<String>("pass-pipeline") {
-        return resolve_text("--pass-pipeline", text);
-    }
-    let mut asked: Vec<(usize, String)> = Vec::new();
-    for info in registry::all() {
-        let Some(values) = matches.get_many::<String>(info.name) else { continue };
-        let indices = matches.indices_of(info.name).into_iter().flatten();
-        for (index, options) in indices.zip(values) {
-            let options = options.trim();
-            asked.push((
-                index,
-                if options.is_empty() { info.name.into() } else { format!("{}{{{options}}}", info.name) },
-            ));
-        }
-    }
-    asked.sort();
-    let text = asked.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",");
-    let mut pipeline = resolve_text(COMMAND_LINE, &text)?.0;
-    for (name, ..) in pass_options() {
-        let Some(value) = matches.get_one::<String>(name) else { continue };
-        set_option(&mut pipeline, name, value)?;
-    }
-    resolve_text(COMMAND_LINE, &pipeline.to_string())
-}
-
-/// Name of the passes on the command line in messages.
-const COMMAND_LINE: &str = "<command line>";
-
-/// Gives the option to each pass that has it and does not say otherwise.
-fn set_option(pipeline: &mut Pipeline, name: &str, value: &str) -> Result<(), Failure> {
-    let takes = |entry: &&mut PipelineEntry| {
-        registry::find(&entry.name).is_some_and(|info| info.options.iter().any(|option| option.name == name))
-    };
-    let mut taken = false;
-    for entry in pipeline.entries.iter_mut().filter(takes) {
-        taken = true;
-        entry.options.entry(name.to_owned()).or_insert_with(|| value.to_owned());
-    }
-    if taken {
-        return Ok(());
-    }
-    let message =
-        format!("`--{name}` is given, but no pass on the command line takes it; see `--list-passes`");
-    Err(Failure::new(Exit::Input, DriverCode::Usage, message))
-}
-
-/// Parses and resolves a pipeline text called `name` in messages.
-///
-/// # Errors
-/// The text does not parse, names an unknown pass, or gives an option that the pass does not take.
-pub fn resolve_text(name: &str, text: &str) -> Result<(Pipeline, ResolvedPipeline), Failure> {
-    let mut sources = SourceMap::default();
-    let file = sources.add(name, text);
-    let span = |range: &std::ops::Range<usize>| Span::new(file, range.start as u32, range.end as u32);
-    let malformed = |PipelineError { message, range }| {
-        let mut diagnostics = Diagnostics::new();
-        diagnostics.push(Diagnostic::error(PassCode::BadPipeline, span(&range), message));
-        Failure::of(Exit::Input, diagnostics, &sources)
-    };
-    let pipeline = Pipeline::parse(text).map_err(malformed)?;
-    let resolved = ResolvedPipeline::new(&pipeline, |entry: &PipelineEntry| span(&entry.range))
-        .map_err(|diagnostics| Failure::of(Exit::Input, diagnostics, &sources))?;
-    Ok((pipeline, resolved))
 }
 
 /// What the manager is told besides how passes are watched.
