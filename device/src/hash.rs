@@ -2,12 +2,14 @@
 //!
 //! Nothing that is printed may depend on the order in which a hash map gives its entries. To show that nothing does, all maps
 //! hash with the process's seed: [`set_seed`] changes the order of every map that is made afterwards, and the same bytes must
-//! come out. Seed 0 is plain FxHash.
+//! come out. Seed 0 is plain FxHash. Where nobody sets a seed, `IPU_HASH_SEED` is it, so tests run as they are for any seed
+//! (`.ci/determinism`).
 
 #![allow(clippy::disallowed_types, reason = "this is where the allowed ones come from")]
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHasher;
@@ -17,7 +19,10 @@ pub type HashMap<K, V> = std::collections::HashMap<K, V, SeededState>;
 /// A hash set whose order follows the seed.
 pub type HashSet<K> = std::collections::HashSet<K, SeededState>;
 
-static SEED: AtomicU64 = AtomicU64::new(0);
+static SEED: LazyLock<AtomicU64> = LazyLock::new(|| {
+    let given = std::env::var("IPU_HASH_SEED").ok().and_then(|seed| seed.parse().ok());
+    AtomicU64::new(given.unwrap_or(0))
+});
 
 /// Sets the seed of all maps made from now on; for tests of determinism.
 pub fn set_seed(seed: u64) {

@@ -51,7 +51,9 @@ impl ProcessOptions {
         log::start(format, "info", timing.as_ref().map(Timing::spans));
         // A second start, as in tests, keeps the first options.
         let _ = GIVEN.set(self.clone());
-        ipu_device::hash::set_seed(self.hash_seed.unwrap_or(0));
+        if let Some(seed) = self.hash_seed {
+            ipu_device::hash::set_seed(seed);
+        }
         if let Some(threads) = self.threads {
             // A second call, as in tests, keeps the first pool.
             let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
