@@ -15,6 +15,7 @@ pub mod ir;
 pub mod lexer;
 pub mod limits;
 pub mod mapped;
+mod name_table;
 pub mod npy;
 pub mod parser;
 pub mod printer;

@@ -24,19 +24,40 @@ struct Node {
 }
 
 /// `5 : i32`
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct IntegerValue {
-    /// The value.
-    pub value: i128,
+    /// The value in halves: an `i128` would have every attribute aligned to 16 bytes.
+    high: i64,
+    low: u64,
     /// Integer or index type.
     pub ty: Type,
     /// Print in base 16. No part of equality.
     pub hexadecimal: bool,
 }
 
+impl IntegerValue {
+    /// `value : ty`
+    #[must_use]
+    pub fn new(value: i128, ty: Type, hexadecimal: bool) -> Self {
+        Self { high: (value >> 64) as i64, low: value as u64, ty, hexadecimal }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> i128 {
+        i128::from(self.high) << 64 | i128::from(self.low)
+    }
+}
+
+impl fmt::Debug for IntegerValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {}", self.value(), self.ty)
+    }
+}
+
 impl PartialEq for IntegerValue {
     fn eq(&self, other: &Self) -> bool {
-        self.value == other.value && self.ty == other.ty
+        (self.high, self.low) == (other.high, other.low) && self.ty == other.ty
     }
 }
 
@@ -44,7 +65,7 @@ impl Eq for IntegerValue {}
 
 impl Hash for IntegerValue {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.value.hash(state);
+        (self.high, self.low).hash(state);
         self.ty.hash(state);
     }
 }
@@ -219,14 +240,14 @@ impl Attribute {
     /// `value : ty`
     #[must_use]
     pub fn integer(value: i128, ty: Type) -> Self {
-        Self::new(AttributeKind::Integer(IntegerValue { value, ty, hexadecimal: false }))
+        Self::new(AttributeKind::Integer(IntegerValue::new(value, ty, false)))
     }
 
     /// `value` as an `i64`, printed in base 16.
     #[must_use]
     pub fn hexadecimal(value: i64) -> Self {
         let ty = Type::integer(64);
-        Self::new(AttributeKind::Integer(IntegerValue { value: value.into(), ty, hexadecimal: true }))
+        Self::new(AttributeKind::Integer(IntegerValue::new(value.into(), ty, true)))
     }
 
     /// `value : f64`
@@ -295,7 +316,7 @@ impl Attribute {
     /// The integer, if it is one.
     #[must_use]
     pub fn as_integer(&self) -> Option<i128> {
-        if let AttributeKind::Integer(integer) = self.kind() { Some(integer.value) } else { None }
+        if let AttributeKind::Integer(integer) = self.kind() { Some(integer.value()) } else { None }
     }
 
     /// The integer, if it is one that fits.

@@ -443,7 +443,9 @@ impl Module {
     /// Sets the comments of an op.
     pub fn set_trivia(&mut self, op: OpId, trivia: Trivia) {
         if trivia == Trivia::default() {
-            self.trivia.remove(&op);
+            if !self.trivia.is_empty() {
+                self.trivia.remove(&op);
+            }
         } else {
             self.trivia.insert(op, Box::new(trivia));
         }

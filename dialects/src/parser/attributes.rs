@@ -120,7 +120,10 @@ impl Parser<'_> {
             entries.push((name, value));
             Ok(())
         })?;
-        Ok(entries.into_vec())
+        // Not `into_vec`, which takes room for four.
+        let mut list = Vec::with_capacity(entries.len());
+        list.extend(entries);
+        Ok(list)
     }
 
     fn parse_number_attribute(&mut self) -> ParseResult<Attribute> {
@@ -157,7 +160,7 @@ impl Parser<'_> {
         }
         self.check_integer(literal, &ty, span)?;
         let hexadecimal = literal.hexadecimal;
-        Ok(Attribute::new(AttributeKind::Integer(IntegerValue { value: literal.value, ty, hexadecimal })))
+        Ok(Attribute::new(AttributeKind::Integer(IntegerValue::new(literal.value, ty, hexadecimal))))
     }
 
     /// `: type`, if it follows.

@@ -16,15 +16,15 @@ pub(super) struct Comment {
     pub(super) end: u32,
 }
 
-/// The tokens ahead, and the comments passed on the way to them.
+/// The token ahead, and the comments passed on the way to it.
 #[derive(Debug)]
 pub(super) struct Cursor<'s> {
+    /// Behind `current`: the token after it is rarely asked for, and read again then.
     lexer: Lexer<'s>,
     current: Token,
-    second: Token,
     last_kind: TokenKind,
     last_end: u32,
-    /// Comments of the text up to `second`.
+    /// Comments of the text up to `current`.
     comments: Vec<Comment>,
     next_comment: usize,
     /// Comments before this byte have been seen.
@@ -37,7 +37,6 @@ pub(super) struct Cursor<'s> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     current: Token,
-    second: Token,
     last_end: u32,
 }
 
@@ -55,7 +54,6 @@ impl<'s> Cursor<'s> {
         let mut cursor = Self {
             lexer: Lexer::new(text),
             current: none,
-            second: none,
             last_kind: TokenKind::End,
             last_end: 0,
             comments: Vec::new(),
@@ -86,19 +84,18 @@ impl<'s> Cursor<'s> {
         let token = self.current;
         (self.last_kind, self.last_end) = (token.kind, token.end);
         if token.kind != TokenKind::End {
-            self.current = self.second;
-            self.second = self.lex();
+            self.current = self.lex();
         }
         token
     }
 
     fn place(&self) -> Place {
-        Place { current: self.current, second: self.second, last_end: self.last_end }
+        Place { current: self.current, last_end: self.last_end }
     }
 
     fn go_to(&mut self, place: Place) {
-        (self.current, self.second, self.last_end) = (place.current, place.second, place.last_end);
-        self.lexer.seek(place.second.end);
+        (self.current, self.last_end) = (place.current, place.last_end);
+        self.lexer.seek(place.current.end);
     }
 
     /// Goes on at byte `offset`, which may be inside a token.
@@ -106,7 +103,17 @@ impl<'s> Cursor<'s> {
         self.last_end = offset;
         self.lexer.seek(offset);
         self.current = self.lex();
-        self.second = self.lex();
+    }
+
+    /// The token after the current one, read anew.
+    fn second(&self) -> Token {
+        let mut lexer = self.lexer.clone();
+        loop {
+            let token = lexer.next_token();
+            if token.kind != TokenKind::Comment {
+                return token;
+            }
+        }
     }
 
     /// The first comment nobody took, if it starts before byte `limit`.
@@ -134,7 +141,7 @@ impl<'s> Parser<'s> {
     /// The token after the next one.
     #[must_use]
     pub fn peek_second(&self) -> Token {
-        self.cursor.second
+        self.cursor.second()
     }
 
     /// Where the last taken token ended.
@@ -186,6 +193,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Takes the next token.
+    #[inline]
     pub fn advance(&mut self) -> Token {
         self.cursor.advance()
     }

@@ -40,7 +40,12 @@ impl<'s> Parser<'s> {
         let text = self.token_text(token);
         let hexadecimal = token.kind == TokenKind::Hexadecimal;
         let digits = if hexadecimal { &text[2..] } else { text };
-        let bits = u128::from_str_radix(digits, if hexadecimal { 16 } else { 10 });
+        let radix = if hexadecimal { 16 } else { 10 };
+        // Most are short, and 128 bits are slow.
+        let bits = match digits.len() {
+            ..16 => u64::from_str_radix(digits, radix).map(u128::from),
+            _ => u128::from_str_radix(digits, radix),
+        };
         match bits {
             Ok(bits) if !negative || bits <= i128::MIN.unsigned_abs() => {
                 let value = if negative { (bits as i128).wrapping_neg() } else { bits as i128 };
@@ -89,8 +94,11 @@ impl<'s> Parser<'s> {
     /// # Errors
     /// No such string is next.
     pub fn parse_string(&mut self, what: &str) -> ParseResult<Cow<'s, str>> {
-        let span = self.span();
+        let (span, text) = (self.span(), self.peek_text());
         let bytes = self.parse_string_bytes(what)?;
+        if let (Cow::Borrowed(_), Some(text)) = (&bytes, text.get(1..text.len().saturating_sub(1))) {
+            return Ok(Cow::Borrowed(text));
+        }
         match text_of(bytes) {
             Some(text) => Ok(text),
             None => self.error(ParseCode::BadEscape, span, format!("{what} must be valid UTF-8")),

@@ -1,6 +1,5 @@
 //! Names of values, blocks and aliases while parsing.
 
-use hashbrown::HashTable;
 use ipu_device::hash::{HashMap, HashSet};
 
 use super::{ParseResult, Parser, Reported};
@@ -8,6 +7,7 @@ use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{Alias, AliasValue, BlockId, Trivia, TriviaLine, Type, ValueId, ValueSource};
 use crate::lexer::{Lexer, Token, TokenKind};
+use crate::name_table::{NameHash, NameTable};
 use crate::source::Span;
 
 /// A name in the text, without the `%` before it.
@@ -32,32 +32,11 @@ pub struct UnresolvedOperand {
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     isolated: bool,
-    values: HashTable<Named>,
+    values: NameTable,
     /// Names whose definition failed and was reported.
     poisoned: HashSet<&'s str>,
     /// Values used and not yet defined; only in isolated scopes.
     forward: HashMap<(&'s str, u32), (ValueId, Span)>,
-}
-
-/// A value by the hash of its name; the name itself stands in the text, where the value is defined.
-#[derive(Debug, Clone, Copy)]
-struct Named {
-    hash: u32,
-    value: ValueId,
-}
-
-impl Named {
-    /// The hash as wide as the table wants it.
-    fn spread(hash: u32) -> u64 {
-        u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-}
-
-fn hash_name(name: &str) -> u32 {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    name.hash(&mut hasher);
-    (hasher.finish() >> 16) as u32
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -204,10 +183,7 @@ impl<'s> Parser<'s> {
     }
 
     fn names_of(&self, scope: &Scope<'s>) -> impl Iterator<Item = &'s str> {
-        // In order of definition: a table has none.
-        let mut values: Vec<ValueId> = scope.values.iter().map(|named| named.value).collect();
-        values.sort_unstable();
-        values.into_iter().map(|value| self.definitions.name(self.text, value))
+        scope.values.values().into_iter().map(|value| self.definitions.name(self.text, value))
     }
 
     fn isolated_scope(&mut self) -> Option<&mut Scope<'s>> {
@@ -220,16 +196,14 @@ impl<'s> Parser<'s> {
         self.scopes.get(isolated..).unwrap_or(&[]).iter().rev()
     }
 
-    fn find_value(&self, name: &str, hash: u32) -> Option<Found> {
+    fn find_value(&self, name: &str, hash: NameHash) -> Option<Found> {
         self.visible().find_map(|scope| self.find_in(scope, name, hash))
     }
 
-    fn find_in(&self, scope: &Scope<'s>, name: &str, hash: u32) -> Option<Found> {
-        let named = scope.values.find(Named::spread(hash), |named| {
-            named.hash == hash && self.definitions.is_named(self.text, named.value, name)
-        });
-        match named {
-            Some(named) => Some(Found::Value(named.value)),
+    fn find_in(&self, scope: &Scope<'s>, name: &str, hash: NameHash) -> Option<Found> {
+        let found = scope.values.find(hash, |value| self.definitions.is_named(self.text, value, name));
+        match found {
+            Some(value) => Some(Found::Value(value)),
             None => scope.poisoned.contains(name).then_some(Found::Poisoned),
         }
     }
@@ -249,8 +223,9 @@ impl<'s> Parser<'s> {
         span: Span,
     ) -> ParseResult<()> {
         let text = self.name_text(name);
-        let hash = hash_name(text);
-        if let Some(found) = self.find_value(text, hash) {
+        let hash = NameHash::of(text);
+        let outer = self.visible().skip(1).find_map(|scope| self.find_in(scope, text, hash));
+        if let Some(found) = outer.or_else(|| self.add_name(text, hash, first)) {
             let error =
                 Diagnostic::error(ParseCode::Redefinition, span, format!("value `%{text}` is defined twice"));
             let error = match found {
@@ -263,11 +238,18 @@ impl<'s> Parser<'s> {
         if count > 1 {
             self.definitions.groups.insert(first, count as u32);
         }
-        if let Some(scope) = self.scopes.last_mut() {
-            let rehash = |named: &Named| Named::spread(named.hash);
-            scope.values.insert_unique(Named::spread(hash), Named { hash, value: first }, rehash);
-        }
         self.resolve_forward(text, first, count, span)
+    }
+
+    /// Adds `value` to the innermost scope as `name`, unless that is taken: by what is returned.
+    fn add_name(&mut self, name: &str, hash: NameHash, value: ValueId) -> Option<Found> {
+        let Self { scopes, definitions, text, .. } = self;
+        let scope = scopes.last_mut()?;
+        if scope.poisoned.contains(name) {
+            return Some(Found::Poisoned);
+        }
+        let known = scope.values.add(hash, value, |known| definitions.is_named(text, known, name));
+        known.map(Found::Value)
     }
 
     fn resolve_forward(
@@ -303,7 +285,7 @@ impl<'s> Parser<'s> {
     /// Marks `name` as one whose definition failed.
     pub(super) fn poison(&mut self, name: WrittenName) {
         let text = self.name_text(name);
-        let known = self.scopes.last().and_then(|scope| self.find_in(scope, text, hash_name(text)));
+        let known = self.scopes.last().and_then(|scope| self.find_in(scope, text, NameHash::of(text)));
         if let (None, Some(scope)) = (known, self.scopes.last_mut()) {
             scope.poisoned.insert(text);
         }
@@ -320,7 +302,7 @@ impl<'s> Parser<'s> {
     ) -> ParseResult<ValueId> {
         let &UnresolvedOperand { name, index, span } = operand;
         let name = self.name_text(name);
-        match self.find_value(name, hash_name(name)) {
+        match self.find_value(name, NameHash::of(name)) {
             Some(Found::Poisoned) => Err(Reported),
             Some(Found::Value(first)) => {
                 let count = self.definitions.group(first);

@@ -225,9 +225,7 @@ impl<'s> Parser<'s> {
 
     /// `"name"(%a)[^bb1] <{...}> ({...}) {...} : (T) -> T`
     fn parse_generic_op(&mut self) -> ParseResult<OpState> {
-        let span = self.span();
-        let name = self.parse_string("an op name")?;
-        let kind = self.generic_kind(&name, span);
+        let kind = self.parse_generic_kind()?;
         let mut state = OpState::new(kind);
         let mut operands: SmallVec<[UnresolvedOperand; 4]> = SmallVec::new();
         self.parse_each(TokenKind::LeftParen, TokenKind::RightParen, |parser| {
@@ -250,12 +248,15 @@ impl<'s> Parser<'s> {
         if self.at(TokenKind::LeftBrace) {
             let at = self.span();
             let more = self.parse_attribute_dictionary()?;
-            for (name, value) in more {
-                if state.attributes.iter().any(|(known, _)| *known == name) {
-                    let message = format!("attribute `{name}` is given twice");
-                    return self.error(ParseCode::DuplicateAttribute, at, message);
-                }
-                state.attributes.push((name, value));
+            let twice = more.iter().find(|(name, _)| state.attributes.iter().any(|(known, _)| known == name));
+            if let Some((name, _)) = twice {
+                let message = format!("attribute `{name}` is given twice");
+                return self.error(ParseCode::DuplicateAttribute, at, message);
+            }
+            if state.attributes.is_empty() {
+                state.attributes = more;
+            } else {
+                state.attributes.extend(more);
             }
         }
         self.expect(TokenKind::Colon, "`:` and the type of the op")?;
@@ -273,21 +274,25 @@ impl<'s> Parser<'s> {
         Ok(state)
     }
 
-    fn generic_kind(&mut self, name: &str, span: Span) -> OpKind {
-        if let Some(known) = self.shared.op(name) {
-            return known;
+    /// `"name"`: the op it names.
+    fn parse_generic_kind(&mut self) -> ParseResult<OpKind> {
+        let (span, quoted) = (self.span(), self.peek_text());
+        if let Some(known) = self.shared.op(quoted) {
+            self.advance();
+            return Ok(known);
         }
-        let kind = match self.registry.op(name) {
+        let name = self.parse_string("an op name")?;
+        let kind = match self.registry.op(&name) {
             Some(declaration) => OpKind::Declared(declaration),
-            None => OpKind::Undeclared(Name::intern(name)),
+            None => OpKind::Undeclared(Name::intern(&name)),
         };
         if matches!(kind, OpKind::Undeclared(_)) && !self.allow_unregistered {
-            let error = self.unknown_op(name, span);
+            let error = self.unknown_op(&name, span);
             self.diagnostics.push(error.note("`--allow-unregistered-dialect` keeps undeclared ops"));
         } else {
-            self.shared.set_op(kind);
+            self.shared.set_op(quoted, kind);
         }
-        kind
+        Ok(kind)
     }
 
     /// The function type of a generic op. It mostly goes to the end of its line and is one that was read before.

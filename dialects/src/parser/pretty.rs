@@ -415,11 +415,11 @@ impl Parser<'_> {
             let message = format!("{literal} does not fit 64 bits");
             return self.error(ParseCode::BadNumber, self.span(), message);
         }
-        Ok(Attribute::new(AttributeKind::Integer(crate::ir::IntegerValue {
-            value: literal.value,
-            ty: Type::integer(64),
-            hexadecimal: literal.hexadecimal,
-        })))
+        Ok(Attribute::new(AttributeKind::Integer(crate::ir::IntegerValue::new(
+            literal.value,
+            Type::integer(64),
+            literal.hexadecimal,
+        ))))
     }
 }
 

@@ -20,7 +20,10 @@ pub(super) struct Shared<'s> {
     attributes: HashMap<&'s str, Attribute>,
     /// Names without a look at the table of the process, which is locked.
     names: HashSet<Name>,
-    ops: HashMap<Name, OpKind>,
+    /// Ops by their quoted names.
+    ops: HashMap<&'s str, OpKind>,
+    /// Types that are one word.
+    words: HashMap<&'s str, Type>,
     /// Function types that go to the end of their line.
     line_ends: HashMap<&'s str, Type>,
 }
@@ -41,14 +44,24 @@ impl<'s> Shared<'s> {
         name
     }
 
-    /// What the op `name` is, if it was read before.
-    pub(super) fn op(&self, name: &str) -> Option<OpKind> {
-        self.ops.get(name).copied()
+    /// What the op of a quoted name is, if it was read before.
+    pub(super) fn op(&self, quoted: &str) -> Option<OpKind> {
+        self.ops.get(quoted).copied()
     }
 
-    /// Remembers what the op `name` is.
-    pub(super) fn set_op(&mut self, kind: OpKind) {
-        self.ops.insert(kind.name(), kind);
+    /// Remembers what the op of a quoted name is.
+    pub(super) fn set_op(&mut self, quoted: &'s str, kind: OpKind) {
+        self.ops.insert(quoted, kind);
+    }
+
+    /// The type that is this word, if it was read before.
+    pub(super) fn word(&self, word: &str) -> Option<&Type> {
+        self.words.get(word)
+    }
+
+    /// Remembers the type that is a word.
+    pub(super) fn set_word(&mut self, word: &'s str, ty: &Type) {
+        self.words.insert(word, ty.clone());
     }
 
     /// The attribute of `text`: the first one read, or `attribute`.

@@ -31,9 +31,20 @@ impl<'s> Parser<'s> {
     /// # Errors
     /// No type is next, or it is malformed.
     pub fn parse_type(&mut self) -> ParseResult<Type> {
-        let start = self.peek().start;
+        let first = self.peek();
+        if first.kind == TokenKind::Word
+            && let Some(ty) = self.shared.word(self.token_text(first))
+        {
+            let ty = ty.clone();
+            self.advance();
+            return Ok(ty);
+        }
         let ty = self.nested(Self::parse_type_inner)?;
-        Ok(self.shared.ty(self.text_from(start), ty))
+        let ty = self.shared.ty(self.text_from(first.start), ty);
+        if first.kind == TokenKind::Word && first.end == self.last_end() {
+            self.shared.set_word(self.token_text(first), &ty);
+        }
+        Ok(ty)
     }
 
     pub(super) fn parse_type_inner(&mut self) -> ParseResult<Type> {

@@ -1,5 +1,7 @@
 //! Types and attributes.
 
+use smallvec::SmallVec;
+
 use super::Printer;
 use super::text::is_bare_word;
 use crate::ir::{
@@ -185,7 +187,7 @@ impl Printer<'_> {
 
     /// `{name = value, ...}`
     pub fn dictionary<'a>(&mut self, entries: impl IntoIterator<Item = &'a (Name, Attribute)>) {
-        let mut entries: Vec<_> = entries.into_iter().collect();
+        let mut entries: SmallVec<[_; 8]> = entries.into_iter().collect();
         if self.options.generic {
             entries.sort_by_key(|(name, _)| *name);
         }
@@ -202,17 +204,17 @@ impl Printer<'_> {
 
     /// An integer without its type, in its base.
     pub fn integer_digits(&mut self, integer: &IntegerValue) {
-        let IntegerValue { value, ty, hexadecimal } = integer;
-        let bits = ty.as_integer().filter(|(_, signedness)| *signedness == Signedness::Unsigned);
-        if bits.is_some() && *value < 0 {
+        let (value, hexadecimal) = (integer.value(), integer.hexadecimal && !self.options.generic);
+        let bits = integer.ty.as_integer().filter(|(_, signedness)| *signedness == Signedness::Unsigned);
+        if bits.is_some() && value < 0 {
             // 128 bits without sign.
-            return match *hexadecimal && !self.options.generic {
+            return match hexadecimal {
                 true => self.display(format_args!("0x{value:x}")),
-                false => self.number(*value as u128),
+                false => self.number(value as u128),
             };
         }
-        match (*hexadecimal && !self.options.generic, *value < 0) {
-            (false, _) => self.number(*value),
+        match (hexadecimal, value < 0) {
+            (false, _) => self.number(value),
             (true, false) => self.display(format_args!("0x{value:x}")),
             (true, true) => self.display(format_args!("-0x{:x}", value.unsigned_abs())),
         }
@@ -230,10 +232,10 @@ impl Printer<'_> {
     fn integer(&mut self, integer: &IntegerValue) {
         match integer.ty.as_integer() {
             Some((1, Signedness::Signless)) if self.options.generic => {
-                return self.display(integer.value != 0);
+                return self.display(integer.value() != 0);
             }
             Some((width @ 2..=127, Signedness::Signless)) if self.options.generic => {
-                self.number(integer.value << (128 - width) >> (128 - width));
+                self.number(integer.value() << (128 - width) >> (128 - width));
             }
             _ => self.integer_digits(integer),
         }

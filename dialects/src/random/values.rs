@@ -147,7 +147,7 @@ impl Choices<'_> {
             (Some((width, Signedness::Unsigned)), _) => any & (i128::MAX >> (127 - width)),
             (Some((width, _)), _) => any << (128 - width) >> (128 - width),
         };
-        Attribute::new(AttributeKind::Integer(IntegerValue { value, ty, hexadecimal: self.one_in(3) }))
+        Attribute::new(AttributeKind::Integer(IntegerValue::new(value, ty, self.one_in(3))))
     }
 
     fn float(&mut self) -> Attribute {
