@@ -4,7 +4,7 @@
 pub const MAX_SOURCE_BYTES: usize = 1 << 31;
 /// Nesting of types, attributes, expressions and locations, together.
 pub const MAX_NESTING: usize = 96;
-/// Nesting of regions.
+/// Nesting of regions below the root.
 pub const MAX_REGION_NESTING: usize = 64;
 /// Findings that are kept; the rest is counted.
 pub const MAX_DIAGNOSTICS: usize = 100;

@@ -108,6 +108,7 @@ fn random_modules_hold_every_op() {
 /// Texts whose round trip failed once.
 #[test]
 fn texts_survive() {
+    let deep = format!("{}{}", "\"a.b\"() ({\n".repeat(64), "}) : () -> ()\n".repeat(64));
     let texts = [
         (
             "braces of a declared op without a block",
@@ -136,6 +137,15 @@ fn texts_survive() {
             "%0 = \"a.b\"() : () -> !exchange.buffer\n\"exchange.run\"(%0) {family = #exchange.runs<on [0], slices = []>, kernel = @n} : (!exchange.buffer) -> ()",
         ),
         ("a comment in what no dialect declares", "\"a.b\"() {a = #a.b<1 // one\n \"//\">} : () -> ()"),
+        (
+            "values used above their definition, with a region between",
+            "\"a.a\"() ({\n  %2 = \"a.b\"(%1) : (i7) -> i8\n  \"a.c\"() ({\n  ^0(%_: i9):\n    \"a.d\"() ({\n    ^0(%x: i10):\n    }) : () -> ()\n  }) : () -> ()\n  %1 = \"a.e\"() : () -> i7\n}) : () -> ()",
+        ),
+        (
+            "comments that end as a block starts",
+            "!t = i32 // {\n\n\"a.b\"() ({  // {\n\n}) : () -> () // : {\n\n\"a.c\"() : () -> ()",
+        ),
+        ("regions as deep as they may be", &deep),
         ("one without arguments", "graph.func @f() {\n^e:\n  \"a.c\"() [^e] : () -> ()\n}"),
         (
             "comments at the table of locations",

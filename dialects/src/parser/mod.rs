@@ -176,6 +176,8 @@ pub struct Parser<'s> {
     /// The comments of what the module does not keep, for what stands next.
     carried_comments: Vec<TriviaLine>,
     too_deep: bool,
+    /// A region in as many as there may be below the root. Whether the text writes its root shows at its end.
+    deepest: Option<Span>,
 }
 
 impl<'s> Parser<'s> {
@@ -200,6 +202,7 @@ impl<'s> Parser<'s> {
             pending_trailing: Vec::new(),
             carried_comments: Vec::new(),
             too_deep: false,
+            deepest: None,
         };
         // An op takes a line, more or less.
         let part = text.as_bytes().get(start..).unwrap_or(&[]);

@@ -10,6 +10,7 @@ use crate::diagnostics::Diagnostic;
 use crate::ir::{BlockId, RegionId, Trivia};
 use crate::lexer::TokenKind;
 use crate::limits::MAX_REGION_NESTING;
+use crate::source::Span;
 
 impl Parser<'_> {
     pub(super) fn parse_file(&mut self) {
@@ -47,6 +48,14 @@ impl Parser<'_> {
         self.check_blocks_defined();
         self.pop_scope();
         self.use_explicit_root();
+        if let Some(open) = self.deepest.filter(|_| !self.too_deep && !self.module.explicit_root) {
+            let _ = self.nested_too_deep::<()>(open);
+        }
+    }
+
+    fn nested_too_deep<T>(&mut self, open: Span) -> ParseResult<T> {
+        let message = format!("regions are nested more than {MAX_REGION_NESTING} deep");
+        self.error(ParseCode::TooDeep, open, message)
     }
 
     /// Skips the alias that starts at byte `start`: to the next line that does not go on with it.
@@ -88,10 +97,12 @@ impl Parser<'_> {
     /// The braces or a block header are wrong; errors in ops are reported and passed over.
     pub fn parse_region(&mut self, entry: Vec<EntryArgument>, isolated: bool) -> ParseResult<RegionId> {
         let open = self.span();
-        if self.region_depth >= MAX_REGION_NESTING {
-            let message = format!("regions are nested more than {MAX_REGION_NESTING} deep");
+        if self.region_depth > MAX_REGION_NESTING {
             self.too_deep = true;
-            return self.error(ParseCode::TooDeep, open, message);
+            return self.nested_too_deep(open);
+        }
+        if self.region_depth == MAX_REGION_NESTING {
+            self.deepest.get_or_insert(open);
         }
         self.expect(TokenKind::LeftBrace, "`{`")?;
         let mut comments = std::mem::take(&mut self.pending_trailing);
@@ -118,11 +129,7 @@ impl Parser<'_> {
         self.module.create_region()
     }
 
-    fn parse_region_body(
-        &mut self,
-        entry: Vec<EntryArgument>,
-        open: crate::source::Span,
-    ) -> ParseResult<RegionId> {
+    fn parse_region_body(&mut self, entry: Vec<EntryArgument>, open: Span) -> ParseResult<RegionId> {
         let region = self.module.create_region();
         let mut block: Option<BlockId> = None;
         if !entry.is_empty() || !self.at(TokenKind::Caret) {

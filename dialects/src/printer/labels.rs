@@ -6,9 +6,10 @@ use ipu_device::hash::{HashMap, HashSet};
 
 use crate::declaration::Trait;
 use crate::ir::{BlockId, Module, OpId, RegionId, ValueId};
+use crate::name_table::{NameHash, NameTable};
 
-/// What a value is called, without `%`.
-#[derive(Debug, Clone, Default)]
+/// What a value is called, without `%`. There is one for each value of a module, so it is small.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Label {
     /// It is not in the text.
     #[default]
@@ -18,15 +19,16 @@ pub(super) enum Label {
     /// The name it has in the module.
     Own,
     /// Another name, because its own is taken.
-    Renamed(Box<str>),
-    /// `#index` of the group that starts with the value.
-    Member(ValueId, u32),
+    Renamed,
+    /// `#index` of the group that starts `index` values before it.
+    Member(u32),
 }
 
 /// Texts of values and blocks.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     values: Vec<Label>,
+    renamed: HashMap<ValueId, Box<str>>,
     /// Blocks that a header or a successor may name, but for the only block of a region without arguments.
     blocks: HashMap<BlockId, Box<str>>,
     /// Blocks that are the successor of an op.
@@ -39,12 +41,20 @@ enum Step {
     LeaveRegion,
 }
 
-struct Frame<'m> {
+struct Frame {
     isolated: bool,
-    names: Vec<Cow<'m, str>>,
+    /// What it took, to be given back.
+    names: Vec<(NameHash, ValueId)>,
     counter: u32,
-    /// Values that are used before their definition.
-    ahead: Vec<ValueId>,
+}
+
+/// What is in use below one op that is isolated from above.
+#[derive(Default)]
+struct Scope {
+    /// Names.
+    taken: NameTable,
+    /// Values that are used and not yet defined.
+    ahead: HashSet<ValueId>,
 }
 
 struct Builder<'m> {
@@ -52,8 +62,8 @@ struct Builder<'m> {
     /// No names: numbers only.
     canonical: bool,
     labels: Labels,
-    frames: Vec<Frame<'m>>,
-    taken: Vec<HashSet<Cow<'m, str>>>,
+    frames: Vec<Frame>,
+    scopes: Vec<Scope>,
     counter: u32,
 }
 
@@ -66,15 +76,21 @@ impl Labels {
             canonical,
             labels: Self { values, ..Self::default() },
             frames: Vec::new(),
-            taken: vec![HashSet::default()],
+            scopes: vec![Scope::default()],
             counter: 0,
         };
         builder.run(root);
         builder.labels
     }
 
-    pub(super) fn value(&self, value: ValueId) -> &Label {
-        self.values.get(value.index()).unwrap_or(&Label::None)
+    pub(super) fn value(&self, value: ValueId) -> Label {
+        self.values.get(value.index()).copied().unwrap_or(Label::None)
+    }
+
+    /// The name of a value that has one.
+    pub(super) fn name<'m>(&'m self, module: &'m Module, value: ValueId) -> &'m str {
+        let renamed = self.renamed.get(&value).map(|name| &**name);
+        renamed.or_else(|| module.value_name(value)).unwrap_or("")
     }
 
     pub(super) fn block(&self, block: BlockId) -> &str {
@@ -115,10 +131,9 @@ impl<'m> Builder<'m> {
     }
 
     fn enter(&mut self, region: RegionId, isolated: bool) {
-        let (counter, ahead) = (self.counter, Vec::new());
-        self.frames.push(Frame { isolated, names: Vec::new(), counter, ahead });
+        self.frames.push(Frame { isolated, names: Vec::new(), counter: self.counter });
         if isolated {
-            self.taken.push(HashSet::default());
+            self.scopes.push(Scope::default());
             self.counter = 0;
         }
         let mut used: HashSet<String> = HashSet::default();
@@ -145,54 +160,63 @@ impl<'m> Builder<'m> {
     /// Takes note of operands that are defined further down, and of successors.
     fn look_ahead(&mut self, op: OpId) {
         self.labels.targets.extend(self.module.successors(op));
-        let Some(frame) = self.frames.last_mut() else { return };
+        let Some(scope) = self.scopes.last_mut() else { return };
         let defined = |value: &ValueId| !matches!(self.labels.value(*value), Label::None);
-        frame.ahead.extend(self.module.operands(op).iter().filter(|value| !defined(value)));
+        scope.ahead.extend(self.module.operands(op).iter().filter(|value| !defined(value)));
     }
 
     fn leave(&mut self) {
         let Some(mut frame) = self.frames.pop() else { return };
-        frame.ahead.retain(|&value| matches!(self.labels.value(value), Label::None));
-        if let Some(outer) = self.frames.last_mut().filter(|_| !frame.isolated && !frame.ahead.is_empty()) {
-            // What is used in here and defined out there must not be called as something in here.
-            outer.ahead.append(&mut frame.ahead);
-            return outer.names.append(&mut frame.names);
-        }
-        self.counter = frame.counter;
         if frame.isolated {
-            self.taken.pop();
-        } else if let Some(taken) = self.taken.last_mut() {
-            for name in &frame.names {
-                taken.remove(name);
+            self.scopes.pop();
+        } else if let Some(scope) = self.scopes.last_mut() {
+            if let Some(outer) = self.frames.last_mut().filter(|_| !scope.ahead.is_empty()) {
+                // What is used above and defined below must not be called as something in here.
+                return outer.names.append(&mut frame.names);
+            }
+            for &(hash, value) in &frame.names {
+                scope.taken.remove(hash, value);
             }
         }
+        self.counter = frame.counter;
     }
 
     fn set(&mut self, value: ValueId, label: Label) {
         if let Some(slot) = self.labels.values.get_mut(value.index()) {
             *slot = label;
         }
+        if let Some(scope) = self.scopes.last_mut().filter(|scope| !scope.ahead.is_empty()) {
+            scope.ahead.remove(&value);
+        }
     }
 
     /// A label that no visible value has.
     fn fresh(&mut self, value: ValueId) -> Label {
         let name = self.module.value_name(value).filter(|_| !self.canonical);
-        let (Some(name), Some(taken)) = (name, self.taken.last_mut()) else {
+        let (Some(name), Some(scope)) = (name, self.scopes.last_mut()) else {
             self.counter += 1;
             return Label::Number(self.counter - 1);
         };
+        let (labels, module) = (&self.labels, self.module);
         let mut label = Cow::Borrowed(name);
         let mut suffix = 0;
-        while !taken.insert(label.clone()) {
+        let hash = loop {
+            let hash = NameHash::of(&label);
+            if scope.taken.add(hash, value, |other| labels.name(module, other) == label).is_none() {
+                break hash;
+            }
             label = Cow::Owned(format!("{name}_{suffix}"));
             suffix += 1;
-        }
+        };
         if let Some(frame) = self.frames.last_mut().filter(|frame| !frame.isolated) {
-            frame.names.push(label.clone());
+            frame.names.push((hash, value));
         }
         match label {
             Cow::Borrowed(_) => Label::Own,
-            Cow::Owned(text) => Label::Renamed(text.into()),
+            Cow::Owned(text) => {
+                self.labels.renamed.insert(value, text.into());
+                Label::Renamed
+            }
         }
     }
 
@@ -208,7 +232,7 @@ impl<'m> Builder<'m> {
             let label = self.fresh(first);
             self.set(first, label);
             for (index, &result) in others.iter().enumerate() {
-                self.set(result, Label::Member(first, index as u32 + 1));
+                self.set(result, Label::Member(index as u32 + 1));
             }
         }
     }

@@ -131,6 +131,8 @@ pub struct Printer<'m> {
     line_start: usize,
     wraps: Vec<(usize, usize)>,
     glue: bool,
+    /// Nothing stands in the block, or in the text, yet.
+    at_start: bool,
     labels: Labels,
     attribute_aliases: HashMap<usize, usize>,
     attribute_alias_values: HashMap<Attribute, usize>,
@@ -157,6 +159,7 @@ impl<'m> Printer<'m> {
             line_start: 0,
             wraps: Vec::new(),
             glue: false,
+            at_start: true,
             labels: Labels::default(),
             attribute_aliases: HashMap::default(),
             attribute_alias_values: HashMap::default(),

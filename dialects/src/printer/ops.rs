@@ -27,7 +27,7 @@ impl<'m> Printer<'m> {
 
     fn print_aliases(&mut self, module: &'m Module) {
         for alias in &module.aliases {
-            self.print_lines(&alias.trivia.leading, self.out.is_empty());
+            self.print_lines(&alias.trivia.leading, self.at_start);
             match &alias.value {
                 AliasValue::Attribute(attribute) => {
                     self.display(format_args!("#{} = ", alias.name));
@@ -40,6 +40,7 @@ impl<'m> Printer<'m> {
             }
             self.print_trailing(alias.trivia.trailing.as_deref());
             self.out.push('\n');
+            self.at_start = false;
         }
         self.collect_aliases();
         if !module.aliases.is_empty() {
@@ -83,9 +84,9 @@ impl<'m> Printer<'m> {
         let module = self.module();
         let trivia = module.trivia(op).filter(|_| !self.options.generic);
         if let Some(trivia) = trivia {
-            let first = self.out.is_empty() || self.out.ends_with("{\n") || self.out.ends_with(":\n");
-            self.print_lines(&trivia.leading, first);
+            self.print_lines(&trivia.leading, self.at_start);
         }
+        self.at_start = false;
         self.trailing = trivia.and_then(|trivia| trivia.trailing.clone());
         self.start_line();
         self.print_results(op);
@@ -134,26 +135,27 @@ impl<'m> Printer<'m> {
 
     /// `%name` of a value or of the group it starts.
     fn value_label(&mut self, value: ValueId) {
+        let label = self.labels.value(value);
+        if let Label::Member(index) = label {
+            return self.value_label(ValueId::new(value.index() - index as usize));
+        }
         self.text("%");
-        match self.labels.value(value) {
-            Label::None => self.display(format_args!("undefined_{}", value.index())),
-            Label::Number(number) => self.number(*number),
-            Label::Own => self.text(self.module().value_name(value).unwrap_or("")),
-            Label::Renamed(name) => {
-                self.out.push_str(name);
+        match label {
+            Label::None | Label::Member(_) => self.display(format_args!("undefined_{}", value.index())),
+            Label::Number(number) => self.number(number),
+            Label::Own | Label::Renamed => {
+                self.out.push_str(self.labels.name(self.module(), value));
                 self.glue = false;
             }
-            Label::Member(first, _) => self.value_label(*first),
         }
     }
 
     /// `%name`
     pub fn operand(&mut self, value: ValueId) {
-        if let &Label::Member(first, index) = self.labels.value(value) {
-            self.value_label(first);
+        self.value_label(value);
+        if let Label::Member(index) = self.labels.value(value) {
             return self.display(format_args!("#{index}"));
         }
-        self.value_label(value);
         if self.starts_group(value) {
             self.text("#0");
         }
@@ -161,8 +163,7 @@ impl<'m> Printer<'m> {
 
     /// Whether the value is the first of several that share its name.
     fn starts_group(&self, value: ValueId) -> bool {
-        let next = crate::ir::ValueId::new(value.index() + 1);
-        matches!(self.labels.value(next), Label::Member(first, _) if *first == value)
+        matches!(self.labels.value(ValueId::new(value.index() + 1)), Label::Member(1))
     }
 
     /// `%a, %b`
@@ -233,6 +234,7 @@ impl<'m> Printer<'m> {
             if header && !(known && arguments) {
                 self.print_block_header(block);
             }
+            self.at_start = true;
             self.print_block_ops(block);
             if !self.options.generic {
                 self.print_lines(module.block_trivia(block), false);
