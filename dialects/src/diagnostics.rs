@@ -194,7 +194,8 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// The findings as plain text: `file:line:column: error[E0101]: message`, the line, carets, labels, notes.
+    /// The findings as plain text: `file:line:column: error[E0101]: message`, the line with carets unless it is
+    /// long, labels, notes.
     #[must_use]
     pub fn render(&self, sources: &SourceMap) -> String {
         let mut out = String::new();
@@ -226,15 +227,24 @@ fn place(sources: &SourceMap, span: Span) -> String {
 /// Longest stretch of a source line that is shown.
 const LINE_WINDOW: usize = 160;
 
+impl Diagnostic {
+    /// The finding as plain text, as in [`Diagnostics::render`].
+    #[must_use]
+    pub fn render(&self, sources: &SourceMap) -> String {
+        let mut out = String::new();
+        render_one(&mut out, self, sources);
+        out
+    }
+}
+
 fn render_one(out: &mut String, diagnostic: &Diagnostic, sources: &SourceMap) {
     let Diagnostic { code, severity, message, primary, .. } = diagnostic;
     let _ = writeln!(out, "{}: {}[{code}]: {message}", place(sources, *primary), severity.name());
     if let Some((file, at)) = sources.locate(*primary) {
-        let line = file.line_text(at.line);
         let range = file.clamped(*primary);
-        let before = (at.column as usize - 1).min(line.len());
-        let carets = range.len().clamp(1, (line.len() - before).max(1));
-        if line.len() <= LINE_WINDOW {
+        if let Some(line) = file.short_line(range.start + 1 - at.column as usize, LINE_WINDOW) {
+            let before = (at.column as usize - 1).min(line.len());
+            let carets = range.len().clamp(1, (line.len() - before).max(1));
             let pad: String = line.get(..before).unwrap_or("").chars().map(|_| ' ').collect();
             let marked = line.get(before..before + carets).map_or(1, |text| text.chars().count().max(1));
             let _ = writeln!(out, "  | {line}\n  | {pad}{}", "^".repeat(marked));

@@ -72,14 +72,17 @@ impl From<&str> for SourceText {
     }
 }
 
-/// A source text with its name and the start of each line.
+/// Bytes of a text whose line breaks are counted together.
+const BLOCK: usize = 1 << 12;
+
+/// A source text with its name and where its lines are.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path or pseudo name such as `<stdin>`.
     pub name: Arc<str>,
     /// The text.
     pub text: SourceText,
-    line_starts: OnceLock<Vec<u32>>,
+    breaks_before: OnceLock<Vec<u32>>,
 }
 
 /// A place for people: line and column count from 1, columns are bytes.
@@ -93,32 +96,52 @@ pub struct LineColumn {
 
 impl SourceFile {
     fn new(name: &str, text: SourceText) -> Self {
-        Self { name: name.into(), text, line_starts: OnceLock::new() }
+        Self { name: name.into(), text, breaks_before: OnceLock::new() }
     }
 
-    /// First byte of each line, found when a place is asked for the first time.
-    fn line_starts(&self) -> &[u32] {
-        self.line_starts.get_or_init(|| {
-            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
-            std::iter::once(0).chain(breaks.map(|at| at as u32 + 1)).collect()
+    /// Line breaks before each block of [`BLOCK`] bytes, found when a place is asked for the first time. A text of a gigabyte
+    /// may have as many lines as bytes, so no list of them is kept.
+    fn breaks_before(&self) -> &[u32] {
+        self.breaks_before.get_or_init(|| {
+            let mut breaks = 0;
+            let count = |block: &[u8]| {
+                let before = breaks;
+                breaks += memchr::memchr_iter(b'\n', block).count() as u32;
+                before
+            };
+            self.text.as_bytes().chunks(BLOCK).map(count).collect()
         })
     }
 
     /// Line and column of byte `offset`.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> LineColumn {
-        let line = self.line_starts().partition_point(|&start| start <= offset).max(1);
-        let start = self.line_starts().get(line - 1).copied().unwrap_or(0);
-        LineColumn { line: line as u32, column: offset - start + 1 }
+        let bytes = self.text.as_bytes();
+        let end = (offset as usize).min(bytes.len());
+        let (mut block, counts) = (end / BLOCK, self.breaks_before());
+        let before = |block: usize| counts.get(block).copied().unwrap_or(0);
+        if block == counts.len() && block > 0 {
+            block -= 1;
+        }
+        let inside = bytes.get(block * BLOCK..end).unwrap_or_default();
+        let breaks = before(block) + memchr::memchr_iter(b'\n', inside).count() as u32;
+        let start = memchr::memrchr(b'\n', inside).map(|at| block * BLOCK + at).or_else(|| {
+            // The last block before this one that has a break in it.
+            let last = counts.partition_point(|&count| count < before(block)).checked_sub(1)?;
+            let here = bytes.get(last * BLOCK..(last + 1) * BLOCK)?;
+            memchr::memrchr(b'\n', here).map(|at| last * BLOCK + at)
+        });
+        let start = start.map_or(0, |at| at + 1);
+        LineColumn { line: breaks + 1, column: offset - start as u32 + 1 }
     }
 
-    /// Text of line `line` (from 1) without its line end; empty past the end.
+    /// The line that starts at byte `start`, without its end; nothing if it has more than `most` bytes.
     #[must_use]
-    pub fn line_text(&self, line: u32) -> &str {
-        let index = line.saturating_sub(1) as usize;
-        let Some(&start) = self.line_starts().get(index) else { return "" };
-        let end = self.line_starts().get(index + 1).map_or(self.text.len(), |&next| next as usize);
-        self.text.get(start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    pub fn short_line(&self, start: usize, most: usize) -> Option<&str> {
+        let rest = self.text.as_bytes().get(start..)?;
+        let length = memchr::memchr(b'\n', &rest[..rest.len().min(most + 1)]).unwrap_or(rest.len());
+        let line = self.text.get(start..start + length)?;
+        (length <= most).then(|| line.trim_end_matches('\r'))
     }
 
     /// The byte range of `span`, inside the text and on character boundaries.
@@ -164,5 +187,29 @@ impl SourceMap {
     #[must_use]
     pub fn locate(&self, span: Span) -> Option<(&Arc<SourceFile>, LineColumn)> {
         self.get(span.file).map(|file| (file, file.line_column(file.clamped(span).start as u32)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_are_those_of_a_count_from_the_start() {
+        let long = "x".repeat(3 * BLOCK - 1);
+        for text in ["", "\n", "a\nbc\n", &format!("a\n{long}\nb\n"), &"y\n".repeat(BLOCK), &long] {
+            let file = SourceFile::new("t.ir", text.into());
+            let (mut line, mut column) = (1, 1);
+            for (offset, byte) in text.bytes().chain([0]).enumerate() {
+                assert_eq!(file.line_column(offset as u32), LineColumn { line, column }, "byte {offset}");
+                (line, column) = if byte == b'\n' { (line + 1, 1) } else { (line, column + 1) };
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_not_looked_through() {
+        let file = SourceFile::new("t.ir", "ab\r\nlonger\nend".into());
+        assert_eq!([0, 4, 11].map(|start| file.short_line(start, 4)), [Some("ab"), None, Some("end")]);
     }
 }

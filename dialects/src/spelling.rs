@@ -1,6 +1,10 @@
 //! "Did you mean": the nearest of some known words.
 
-/// The word of `known` that differs least from `word`, if it is near enough to be meant.
+/// Words that are compared at most: a text with a million names and a hundred misspelt ones is still read at once.
+pub(crate) const MOST_KNOWN: usize = 1 << 13;
+
+/// The word of `known` that differs least from `word`, if it is near enough to be meant. Where more than 8,192 words are
+/// known, as in a generated text, none is said.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
@@ -8,9 +12,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         return None;
     }
     let limit = (word.chars().count() / 3).max(1);
-    known
+    let mut known = known.into_iter();
+    let first: Vec<&str> = known.by_ref().take(MOST_KNOWN).collect();
+    if known.next().is_some() {
+        return None;
+    }
+    // A change of one character adds or takes at most 4 bytes.
+    let as_long = |candidate: &str| candidate.len().abs_diff(word.len()) <= 4 * limit;
+    first
         .into_iter()
-        .filter(|candidate| candidate.len() <= LONGEST && *candidate != word)
+        .filter(|candidate| candidate.len() <= LONGEST && as_long(candidate) && *candidate != word)
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()
@@ -47,5 +58,13 @@ mod tests {
         assert_eq!(nearest("graph.gem", ["graph.gemm", "graph.cast"]), Some("graph.gemm"));
         assert_eq!(nearest("softmax", ["gemm", "cast"]), None);
         assert_eq!(nearest("", ["a"]), None);
+        assert_eq!(nearest("abc", ["abcdefg", "äbc"]), Some("äbc"));
+    }
+
+    #[test]
+    fn of_too_many_words_none_is_said() {
+        let words = vec!["gemm"; MOST_KNOWN];
+        assert_eq!(nearest("gmem", words.iter().copied()), Some("gemm"));
+        assert_eq!(nearest("gmem", words.iter().copied().chain(["cast"])), None);
     }
 }

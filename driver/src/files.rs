@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use ipu_dialects::diagnostics::{Diagnostic, Diagnostics};
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::{PrintOptions, print_to};
-use ipu_dialects::source::{SourceMap, Span};
+use ipu_dialects::source::{SourceMap, SourceText, Span};
 
 use crate::exit::{DriverCode, Exit, Failure};
 
@@ -19,41 +19,38 @@ pub const STANDARD_INPUT: &str = "<stdin>";
 ///
 /// # Errors
 /// The file is missing, a directory, unreadable, or not UTF-8; the last names the byte.
-pub fn read_text(path: &str) -> Result<(String, String), Failure> {
-    let (name, bytes) = if path == "-" {
-        (STANDARD_INPUT.to_owned(), standard_input()?.to_vec())
-    } else {
-        (path.to_owned(), read_bytes(Path::new(path))?)
-    };
-    let text = decoded(&name, bytes)?;
-    Ok((name, text))
+pub fn read_text(path: &str) -> Result<(String, SourceText), Failure> {
+    if path == "-" {
+        return Ok((STANDARD_INPUT.to_owned(), standard_input()?));
+    }
+    Ok((path.to_owned(), decoded(path, read_bytes(Path::new(path))?)?))
 }
 
 /// The text that `bytes` of a file called `name` are.
 ///
 /// # Errors
 /// They are not UTF-8; the finding names the first bad byte.
-pub fn decoded(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|error| not_utf8(name, &error))
+pub fn decoded(name: &str, bytes: Vec<u8>) -> Result<SourceText, Failure> {
+    String::from_utf8(bytes).map(SourceText::from).map_err(|error| not_utf8(name, &error))
 }
 
-static READ_INPUT: Mutex<Option<Arc<[u8]>>> = Mutex::new(None);
+static READ_INPUT: Mutex<Option<SourceText>> = Mutex::new(None);
 
-/// All of standard input; it is kept, so that whoever asks again gets the same.
-fn standard_input() -> Result<Arc<[u8]>, Failure> {
+/// All of standard input; it is kept, and shared, so that whoever asks again gets the same.
+fn standard_input() -> Result<SourceText, Failure> {
     let mut read = READ_INPUT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = &*read {
-        return Ok(bytes.clone());
+    if let Some(text) = &*read {
+        return Ok(text.clone());
     }
     let mut bytes = Vec::new();
     let result = std::io::stdin().lock().read_to_end(&mut bytes);
     result.map_err(|error| unreadable(STANDARD_INPUT, &error))?;
-    Ok(read.insert(bytes.into()).clone())
+    Ok(read.insert(decoded(STANDARD_INPUT, bytes)?).clone())
 }
 
 /// What was read from standard input so far, if it was read.
 #[must_use]
-pub fn kept_standard_input() -> Option<Arc<[u8]>> {
+pub fn kept_standard_input() -> Option<SourceText> {
     READ_INPUT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
@@ -112,7 +109,12 @@ pub fn write_whole_with(
         return write(&mut file).map_err(failed);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    if !folder.is_dir() {
+        let message =
+            format!("cannot write `{}`: the folder `{}` does not exist", path.display(), folder.display());
+        return Err(Failure::new(Exit::Input, DriverCode::Unwritable, message));
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(plain(&error)))?;
     write(&mut file).map_err(failed)?;
     #[cfg(unix)]
     {
@@ -121,6 +123,11 @@ pub fn write_whole_with(
     }
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// The error without the name of the temporary file, which says nothing to a reader.
+fn plain(error: &std::io::Error) -> std::io::Error {
+    error.kind().into()
 }
 
 /// Writes a module as text to `path`, or to standard output if there is none, line by line as it is printed.
@@ -157,13 +164,19 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
     Failure::new(Exit::Input, DriverCode::Unreadable, format!("cannot read `{name}`: {error}"))
 }
 
-/// The finding points at the first bad byte; the text is shown with every bad byte replaced.
+/// The finding points at the first bad byte; the text is shown up to the line of it, with every bad byte replaced.
 fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Failure {
+    /// Bytes after the bad one that are shown at most.
+    const SHOWN: usize = 200;
     let at = error.utf8_error().valid_up_to();
     let bytes = error.as_bytes();
     let bad = bytes.get(at).copied().unwrap_or_default();
+    let end = bytes.len().min(at + SHOWN);
+    let shown = bytes.get(..end).unwrap_or_default();
+    let line = shown.iter().skip(at).position(|&byte| byte == b'\n').map_or(end, |length| at + length);
+    let shown = &shown[..line];
     let mut sources = SourceMap::default();
-    let file = sources.add(name, String::from_utf8_lossy(bytes).as_ref());
+    let file = sources.add(name, String::from_utf8_lossy(shown).as_ref());
     let at = u32::try_from(at).unwrap_or(u32::MAX);
     let span = Span::new(file, at, at.saturating_add(3));
     let mut diagnostics = Diagnostics::new();
@@ -236,5 +249,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         let failure = write_whole(&folder.path().join("missing/out.ir"), b"").unwrap_err();
         assert_eq!(failure.exit, Exit::Input);
+        let message = failure.diagnostics.iter().next().map(|finding| finding.message.clone()).unwrap();
+        assert!(message.ends_with("missing` does not exist"), "{message}");
     }
 }

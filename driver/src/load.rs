@@ -29,7 +29,7 @@ pub struct LoadOptions {
 pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
     let (name, mut text) = read_text(path)?;
     if options.rerun {
-        text = without_first_lines(&text);
+        text = without_first_lines(&text).into();
     }
     load_text(&name, text, options)
 }

@@ -99,8 +99,8 @@ pub fn guarded(work: impl FnOnce() -> Result<Exit, Failure>) -> Result<Exit, Fai
 /// Keeps what came through a pipe, which would else be lost.
 fn save_standard_input() -> String {
     let Some(bytes) = kept_standard_input() else { return String::new() };
-    let path = std::env::temp_dir().join(format!("ipu-input-{}.ir", &sha256(&bytes)[..12]));
-    match write_whole(&path, &bytes) {
+    let path = std::env::temp_dir().join(format!("ipu-input-{}.ir", &sha256(bytes.as_bytes())[..12]));
+    match write_whole(&path, bytes.as_bytes()) {
         Ok(()) => format!("standard input: {}\n", path.display()),
         Err(_) => String::new(),
     }
@@ -147,6 +147,14 @@ fn without_process_options(words: impl Iterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error_that_says_how_to_get_it_again() {
+        let failure = guarded(|| panic!("a bug")).unwrap_err();
+        assert_eq!(failure.exit, Exit::Internal);
+        let text = format!("{failure:?}");
+        assert!(text.contains("R0108") && text.contains("a bug") && text.contains("rerun: "), "{text}");
+    }
 
     #[test]
     fn the_command_in_a_package_is_the_same_for_any_number_of_threads() {

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 use crate::explain::PAGES;
 
+/// Longest text that is drawn: ariadne keeps a list of all lines. Findings in longer ones are plain text.
+const LONGEST_DRAWN: usize = 4 << 20;
 /// Bytes of a line that are shown before and after the place.
 const WINDOW: usize = 100;
 
@@ -91,6 +93,11 @@ fn draw(out: &mut Vec<u8>, diagnostic: &Diagnostic, texts: &mut Texts<'_>, colou
         for note in &diagnostic.notes {
             let _ = writeln!(out, "  note: {note}");
         }
+        return;
+    }
+    let spans = diagnostic.labels.iter().map(|label| label.span).chain([primary]);
+    if spans.filter_map(|span| texts.map.get(span.file)).any(|file| file.text.len() > LONGEST_DRAWN) {
+        out.extend_from_slice(diagnostic.render(texts.map).as_bytes());
         return;
     }
     // The place itself comes first: a long line that two places share is cut around the first of them.

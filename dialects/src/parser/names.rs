@@ -183,7 +183,9 @@ impl<'s> Parser<'s> {
     }
 
     fn names_of(&self, scope: &Scope<'s>) -> impl Iterator<Item = &'s str> {
-        scope.values.values().into_iter().map(|value| self.definitions.name(self.text, value))
+        // Of more than are compared no name is said, so the first found will do.
+        let values = scope.values.values(crate::spelling::MOST_KNOWN + 1);
+        values.into_iter().map(|value| self.definitions.name(self.text, value))
     }
 
     fn isolated_scope(&mut self) -> Option<&mut Scope<'s>> {

@@ -60,7 +60,7 @@ fn format_file(path: &str, check: bool) -> Result<(Exit, String), Failure> {
     if path == "-" {
         return Ok((Exit::Ok, formatted));
     }
-    if formatted == text {
+    if formatted == *text {
         return Ok((Exit::Ok, String::new()));
     }
     rewrite(Path::new(path), formatted.as_bytes())?;

@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) -> Result<Seen, Broken> {
     };
     for allow_unregistered in [false, true] {
         let options = LoadOptions { allow_unregistered, ..LoadOptions::default() };
-        let (module, findings) = parse_module(NAME, text.as_str(), options.parse_options());
+        let (module, findings) = parse_module(NAME, text.clone(), options.parse_options());
         seen.show(&findings, &module.sources);
         if findings.has_errors() {
             continue;
