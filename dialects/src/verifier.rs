@@ -198,11 +198,13 @@ impl<'m> Verifier<'m> {
             self.check_position(op);
             self.check_symbols_differ(op);
             self.check_references(op);
+            crate::ipu::verify::attributes(module, op, &mut self.diagnostics);
             if !well_formed {
                 continue;
             }
             if module.has_trait(op, Trait::FunctionLike) {
                 self.check_signature(op);
+                crate::ipu::verify::signature(module, op, &mut self.diagnostics);
             }
             let makers = module.operands(op).iter().filter_map(|&value| module.defining_op(value));
             if module.parent_op(op).into_iter().chain(makers).any(|other| malformed.contains(&other)) {

@@ -36,7 +36,9 @@ impl Part<'_> {
         CaseResult { name: self.name, ty: self.ty.clone(), tolerance, expected }
     }
 
-    pub(super) fn attribute(&self, name: &str) -> Option<&Attribute> {
+    /// What the text says of it under `name`.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
     }
 }

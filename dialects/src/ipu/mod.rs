@@ -9,6 +9,7 @@ pub mod float8;
 mod origin;
 mod tiles;
 mod tolerance;
+pub(crate) mod verify;
 
 #[cfg(test)]
 mod tests;

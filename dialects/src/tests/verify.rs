@@ -33,6 +33,55 @@ fn an_undeclared_op_is_refused_unless_it_is_allowed() {
 }
 
 #[test]
+fn a_value_from_outside_of_an_isolated_op_is_refused() {
+    let mut module = module("%i = test.index 1\ntest.table @t {\n  %j = test.index 2\n  test.take %j, %j\n}");
+    let ops: Vec<_> = module.walk(module.root()).collect();
+    let named = |name: &str| ops.iter().copied().find(|&op| module.name(op).as_str() == name).unwrap();
+    let (index, take) = (named("test.index"), named("test.take"));
+    let outside = module.result(index, 0);
+    module.set_operand(take, 0, outside);
+    let refused = verify(&module, VerifyOptions::default()).unwrap_err();
+    let codes: Vec<&str> = refused.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["V0202"]);
+}
+
+#[test]
+fn attributes_of_the_device_mean_something_on_every_op() {
+    insta::assert_snapshot!(faults("builtin.module attributes {ipu.tiles = 1473} {}"), @r##"
+        t.ir:1:1: error[V0105]: attribute `ipu.tiles` of `builtin.module` must be a number of tiles, 1 to 1472, not `1473`
+          | builtin.module attributes {ipu.tiles = 1473} {}
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "##);
+    let function = |attributes: &str| {
+        let text =
+            format!("graph.func @f(%a: tensor<4xf16>{attributes} {{\n  graph.return %a : tensor<4xf16>\n}}");
+        faults(&text)
+    };
+    let one = |dictionary: &str| function(&format!(" {{{dictionary}}}) -> tensor<4xf16>"));
+    assert_eq!(one("ipu.kind = \"weight\", ipu.name = \"a\""), "");
+    insta::assert_snapshot!(one("ipu.kind = \"weigth\""), @r##"
+        t.ir:1:1: error[V0105]: attribute `ipu.kind` of argument 0 of `graph.func` must be `"input"` or `"weight"`, not `"weigth"`
+          | graph.func @f(%a: tensor<4xf16> {ipu.kind = "weigth"}) -> tensor<4xf16> {
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = note: did you mean `"weight"`?
+        "##);
+    insta::assert_snapshot!(one("ipu.name = 1"), @r##"
+        t.ir:1:1: error[V0105]: attribute `ipu.name` of argument 0 of `graph.func` must be a string, not `1`
+          | graph.func @f(%a: tensor<4xf16> {ipu.name = 1}) -> tensor<4xf16> {
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "##);
+    let both = ", %b: tensor<4xf16> {ipu.name = \"arg0\"}) -> (tensor<4xf16> {ipu.name = \"arg0\"})";
+    insta::assert_snapshot!(function(both), @r##"
+        t.ir:1:1: error[V0301]: argument 0 and argument 1 of `graph.func` are both called `arg0`; give one another `ipu.name`
+          | graph.func @f(%a: tensor<4xf16>, %b: tensor<4xf16> {ipu.name = "arg0"}) -> (tensor<4xf16> {ipu.name = "arg0"}) {
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        t.ir:1:1: error[V0301]: argument 1 and result 0 of `graph.func` are both called `arg0`; give one another `ipu.name`
+          | graph.func @f(%a: tensor<4xf16>, %b: tensor<4xf16> {ipu.name = "arg0"}) -> (tensor<4xf16> {ipu.name = "arg0"}) {
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "##);
+}
+
+#[test]
 fn structure_is_checked() {
     insta::assert_snapshot!(faults("\"test.take\"(%i) : (index) -> ()\n%i = test.index 1"), @r##"
         t.ir:1:1: error[V0201]: `%i` is used where it is not defined

@@ -1,7 +1,6 @@
 //! The pass: a graph of one GEMM in, a mapped program out, the graph kept as `@reference`.
 
 use indexmap::IndexMap;
-use ipu_device::topology::TILE_COUNT;
 use ipu_dialects::case::function_parts;
 use ipu_dialects::diagnostics::Diagnostic;
 use ipu_dialects::graph;
@@ -94,9 +93,7 @@ impl Pass for SelectPlans {
     fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), PassFailure> {
         let (program, problem) = read_program(module)
             .map_err(|(op, message)| context.refuse(module, op, PlanCode::Unsupported, message))?;
-        let options = self
-            .plan_options(module, program.function)
-            .map_err(|message| context.refuse(module, program.function, PlanCode::BadOption, message))?;
+        let options = self.plan_options(module, program.function);
         let found = search(&problem, &options).map_err(|error| {
             let span = module.span(program.gemm);
             context.cannot_compile(Diagnostic::error(error.code, span, error.message))
@@ -119,31 +116,27 @@ impl Pass for SelectPlans {
 }
 
 impl SelectPlans {
-    /// The options of the search, or why `ipu.tiles` is no number of tiles.
-    fn plan_options(&self, module: &Module, function: OpId) -> Result<PlanOptions, String> {
+    /// The options of the search.
+    fn plan_options(&self, module: &Module, function: OpId) -> PlanOptions {
         let defaults = PlanOptions::default();
-        let tiles = match self.given.tiles {
-            Some(given) => given,
-            None => declared_tiles(module, function)?.unwrap_or(defaults.tiles),
-        };
-        Ok(PlanOptions {
-            tiles,
+        let tiles = self.given.tiles.or_else(|| declared_tiles(module, function));
+        PlanOptions {
+            tiles: tiles.unwrap_or(defaults.tiles),
             prices: self.given.prices,
             finalists: self.given.finalists.unwrap_or(defaults.finalists),
             pin: self.pin,
             replicate_inputs: self.given.replicate_inputs,
             ..defaults
-        })
+        }
     }
 }
 
-/// `ipu.tiles` of the program, or why it is no number of tiles.
-pub(super) fn declared_tiles(module: &Module, function: OpId) -> Result<Option<u16>, String> {
-    let declared = module.attribute(function, "ipu.tiles").and_then(Attribute::as_i64);
-    let Some(tiles) = declared else { return Ok(None) };
-    let most = i64::from(TILE_COUNT);
-    let fits = u16::try_from(tiles).ok().filter(|tiles| (1..=TILE_COUNT).contains(tiles));
-    fits.map(Some).ok_or_else(|| format!("`ipu.tiles` is {tiles}, expected 1 to {most}"))
+/// `ipu.tiles` of the program, which the verifier keeps in the device.
+pub(super) fn declared_tiles(module: &Module, function: OpId) -> Option<u16> {
+    module
+        .attribute(function, "ipu.tiles")
+        .and_then(Attribute::as_i64)
+        .and_then(|tiles| tiles.try_into().ok())
 }
 
 fn report(found: &Search, context: &mut PassContext<'_>) {

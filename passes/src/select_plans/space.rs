@@ -32,8 +32,7 @@ impl PlanSpace {
         let span = module.span(program.gemm);
         let refused = |error: PlanError| Box::new(Diagnostic::error(error.code, span, error.message));
         problem.check().map_err(refused)?;
-        let tiles = declared_tiles(module, program.function)
-            .map_err(|message| Box::new(Diagnostic::error(PlanCode::BadOption, span, message)))?;
+        let tiles = declared_tiles(module, program.function);
         let defaults = PlanOptions::default();
         let options = PlanOptions { tiles: tiles.unwrap_or(defaults.tiles), ..defaults };
         let mut book =
