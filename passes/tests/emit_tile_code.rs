@@ -1,6 +1,7 @@
 //! Steps as supervisor code: instructions of every kind of step, images by host part, names, room, and programs that run.
 
 use crate::pass_runs::{parse, run};
+use ipu_device::isa::Instruction;
 use ipu_device::package::{Package, SegmentFlags};
 use ipu_device::runtime::{BootProgram, Configuration, Device, RunInputs, SimulatedTransport, run_package};
 use ipu_device::simulator::{Simulator, SimulatorOptions};
@@ -9,9 +10,9 @@ use ipu_dialects::exchange::Program;
 use ipu_dialects::exchange::meaning::{Timing, run_program};
 use ipu_dialects::ir::Module;
 use ipu_dialects::printer::op_text;
-use ipu_dialects::tile::{Body, Image, TileProgram};
-use ipu_passes::build_package::build;
-use ipu_passes::emit_tile_code::{emit, first_free};
+use ipu_dialects::tile::{Body, Code, Image, StepKind, TileProgram};
+use ipu_passes::build_package::{BuildCode, build};
+use ipu_passes::emit_tile_code::{EmitCode, emit, first_free};
 use ipu_passes::manager::RunFailure;
 use ipu_passes::manager::state::main_program;
 
@@ -171,6 +172,54 @@ fn repeats_run_as_often_as_they_say_also_inside_each_other() {
         // Both tiles hold the same, so every round doubles: 3.0 is 0x4200, and an exponent more a round.
         assert_eq!(output[6..8], (0x4200_u16 + 0x400 * rounds).to_le_bytes());
     }
+}
+
+/// The lowered example, changed after it was verified.
+fn changed(change: impl Fn(&mut StepKind)) -> TileProgram {
+    let mut program = program(&after(EXAMPLE, "lower-exchanges"));
+    let steps = program.images.iter_mut().flat_map(|image| &mut image.steps).flatten();
+    steps.for_each(|step| change(&mut step.kind));
+    program
+}
+
+#[test]
+fn steps_that_were_built_as_data_are_refused_where_they_have_no_code() {
+    let refused = |change: fn(&mut StepKind)| emit(&mut changed(change)).expect_err("no code").code;
+    let nowhere = |step: &mut StepKind| {
+        if let StepKind::Exchange { row, .. } = step {
+            *row = "nowhere".into();
+        }
+    };
+    assert_eq!(refused(nowhere), EmitCode::Link);
+    assert_eq!(refused(|step| *step = StepKind::Repeat { count: 0, body: 1..1 }), EmitCode::Step);
+    let mut half_words = changed(|_| {});
+    half_words.bindings[0].slices[0].bytes.0 = 2;
+    assert_eq!(emit(&mut half_words).expect_err("the host moves words").code, EmitCode::HostExchange);
+}
+
+#[test]
+fn a_package_is_built_of_code_that_has_an_encoding_and_bindings_of_words() {
+    let steps = after(EXAMPLE, "lower-exchanges");
+    let module = after(EXAMPLE, "lower-exchanges,emit-tile-code");
+    let refused = |module: &Module, change: fn(&mut TileProgram)| {
+        let mut program = program(module);
+        change(&mut program);
+        build(module, &program).expect_err("no package").code
+    };
+    assert_eq!(refused(&steps, |_| {}), BuildCode::NoCode);
+    let far = |program: &mut TileProgram| {
+        let far_delay = Instruction::Delay { events_minus_1: 1 << 19 };
+        for section in program.images.iter_mut().flat_map(|image| &mut image.sections) {
+            if let Body::Row(lines) = &mut section.body {
+                lines.iter_mut().for_each(|line| line.code = Code::Instruction(far_delay));
+            }
+        }
+    };
+    assert_eq!(refused(&module, far), BuildCode::Encoding);
+    assert_eq!(
+        refused(&module, |program| program.bindings[0].slices[0].bytes.0 = 2),
+        BuildCode::HostExchange
+    );
 }
 
 #[test]

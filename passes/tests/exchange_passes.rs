@@ -281,6 +281,14 @@ fn refused(text: &str, passes: &str) -> String {
 }
 
 #[test]
+fn a_shard_of_half_a_word_has_no_host_moves() {
+    let layout = "#mapped.layout<split = [2], tiles = (m) -> m, order = row_major, memory = standard>";
+    let ty = format!("tensor<6xf16, {layout}>");
+    let text = format!("mapped.func @main(%a: {ty}) -> {ty} {{\n  mapped.return %a : {ty}\n}}\n");
+    insta::assert_snapshot!(refused(&text, "expand-plans"), @"main.ir:1:1: error[P0701]: `arg0` has 6 bytes on tile 0, the host moves whole words of 4 bytes; give its layout a `grain` or pad it");
+}
+
+#[test]
 fn what_cannot_be_scheduled_or_placed_is_named() {
     let own = "exchange.copy (t) in (2) : %x[0 : +64] from 2*t to [2*t, 2*t + 1] into %y[0 : +64]";
     let ring = "exchange.copy (t) in (4) : %x[0 : +64] from t to [(t + 1) mod 4] into %y[0 : +64]";

@@ -14,7 +14,7 @@ mod verify;
 
 pub use codes::{MappedCode, MappedError};
 pub use ops::{Cast, ConvertLayout, Finalist, Func, Gemm, Reduce, Relabel, Return};
-pub use sharded::ShardedTensor;
+pub use sharded::{ImagePlaces, ShardedTensor};
 
 use crate::declaration::{Dialect, Op, ValueDeclaration};
 use layout::Layout;

@@ -1,5 +1,7 @@
 //! A tensor type of `mapped`, resolved: its placement, its element type, and each shard as kernels see it.
 
+use std::ops::Range;
+
 use ipu_device::LogicalTile;
 use ipu_device::kernels::ShardLayout;
 use ipu_device::orders::MatrixShape;
@@ -88,5 +90,44 @@ impl ShardedTensor {
     pub fn shards(&self) -> impl Iterator<Item = (u32, LogicalTile)> + '_ {
         let tiles = self.placement.tiles().iter().copied();
         (0u32..).zip(tiles).filter(|&(shard, _)| self.placement.shard_bytes(shard).0 > 0)
+    }
+}
+
+/// Where the image of a tensor lies on the tiles, as its layout says.
+#[derive(Debug)]
+pub struct ImagePlaces {
+    tensor: ShardedTensor,
+    ranges: Vec<Range<usize>>,
+}
+
+impl ImagePlaces {
+    /// The places of the image of a tensor of that type; `None` if it has no layout that places it.
+    #[must_use]
+    pub fn of_type(ty: &Type) -> Option<Self> {
+        let tensor = ShardedTensor::of_type(ty).ok()?;
+        let ranges = tensor.placement.image_ranges();
+        Some(Self { tensor, ranges })
+    }
+
+    /// Why bytes `bytes` of the image do not lie on `tile`; `None` if they do.
+    #[must_use]
+    pub fn misplaced(&self, tile: LogicalTile, bytes: Range<u64>) -> Option<String> {
+        let wide = |range: &Range<usize>| range.start as u64..range.end as u64;
+        let own = self.tensor.placement.shard_on(tile).and_then(|shard| self.ranges.get(shard as usize));
+        let own = own.map(wide).filter(|own| !own.is_empty());
+        if own.as_ref().is_some_and(|own| own.start <= bytes.start && bytes.end <= own.end) {
+            return None;
+        }
+        let (start, end) = (bytes.start, bytes.end);
+        let found = format!("bytes {start} to {end} of the image are not what the layout has there");
+        Some(match own {
+            Some(own) => format!("{found}, expected bytes {} to {}", own.start, own.end),
+            None => {
+                let at = self.ranges.iter().position(|range| wide(range).contains(&start));
+                let home = at.and_then(|shard| self.tensor.placement.tiles().get(shard));
+                let home = home.map_or_else(|| "on no tile".to_owned(), |home| format!("on tile {home}"));
+                format!("{found}, expected none; the layout has them {home}")
+            }
+        })
     }
 }

@@ -65,7 +65,7 @@ impl Expansion<'_> {
         let kind = if part.weight { BindingKind::Weight } else { BindingKind::Input };
         let buffer = self.buffers.add(value, op, &part.name, &tensor);
         let binding = self.bind(part, kind);
-        let parts = host_parts(&tensor, buffer);
+        let parts = self.host_parts(op, &part.name, &tensor, buffer)?;
         self.steps.push(Step::LoadHost(HostMove { op, binding, once: part.weight, parts }));
         Ok(())
     }
@@ -75,11 +75,30 @@ impl Expansion<'_> {
         let buffer = self.buffers.of(value);
         let buffer = buffer.ok_or_else(|| refusal(self.module, op, "the result has no storage"))?;
         let binding = self.bind(part, BindingKind::Output);
-        let mut parts = host_parts(&tensor, buffer);
+        let mut parts = self.host_parts(op, &part.name, &tensor, buffer)?;
         let mut stored = BTreeSet::new();
         parts.retain(|part| stored.insert(part.image_offset));
         self.steps.push(Step::StoreHost(HostMove { op, binding, once: false, parts }));
         Ok(())
+    }
+
+    /// The moves of every shard with the host, which moves whole words.
+    fn host_parts(
+        &self,
+        op: OpId,
+        name: &str,
+        tensor: &ShardedTensor,
+        buffer: BufferId,
+    ) -> Expanded<Vec<HostPart>> {
+        let parts = host_parts(tensor, buffer);
+        let Some(odd) = parts.iter().find(|part| !part.slice.bytes.is_multiple_of(4)) else {
+            return Ok(parts);
+        };
+        let message = format!(
+            "`{name}` has {} bytes on tile {}, the host moves whole words of 4 bytes; give its layout a `grain` or pad it",
+            odd.slice.bytes, odd.tile
+        );
+        Err(refusal(self.module, op, message))
     }
 
     fn bind(&mut self, part: &Part<'_>, kind: BindingKind) -> usize {

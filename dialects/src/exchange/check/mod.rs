@@ -5,11 +5,13 @@
 //! | `phases` | no byte is written twice, or read and written, in a phase; whole words; a remote receiver |
 //! | `paired` | 64-bit transfers go to pairs of tiles; the incoming base of a phase |
 //! | `calls` | operands are as large, aligned and placed as the kernel wants, and do not overlap where they must not |
+//! | `host` | host moves are whole words, on the tiles that the layout of the binding says |
 //! | `storage` | addresses are aligned and in the wanted memory; what lives at the same time is apart |
 //!
 //! Each kind of finding is reported once an op and names the first tile concerned.
 
 mod calls;
+mod host;
 mod paired;
 mod phases;
 mod storage;
@@ -31,7 +33,8 @@ pub fn check_program(module: &Module, program: &Program) -> Diagnostics {
         match step {
             Step::Phase(phase) => checker.phase(phase),
             Step::Compute(compute) => checker.compute(compute),
-            _ => {}
+            Step::LoadHost(moves) | Step::StoreHost(moves) => checker.host_move(moves),
+            Step::Repeat { .. } => {}
         }
     }
     if program.is_placed() {

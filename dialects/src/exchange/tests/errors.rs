@@ -145,6 +145,20 @@ fn host_moves_name_bindings_that_go_their_way() {
 }
 
 #[test]
+fn the_host_moves_whole_words_where_the_layout_has_them() {
+    insta::assert_snapshot!(codes("exchange.load_host @in -> %x on 0 bytes [0 : +6] image [0 : +6]"));
+    insta::assert_snapshot!(codes("exchange.load_host @in -> %x on 0 bytes [2 : +4] image [0 : +4]"));
+    let rows = "#mapped.layout<split = [2], tiles = (m) -> m, order = row_major, memory = standard>";
+    let load = |parts: &str| {
+        let text = program(&format!("exchange.load_host @in -> %x {parts}"));
+        findings(&text.replacen("tensor<32xf16>", &format!("tensor<32xf16, {rows}>"), 1))
+    };
+    assert_eq!(load("(t) in (2) on t image [32*t : +32]"), "");
+    insta::assert_snapshot!(load("(t) in (2) on 1 - t image [32*t : +32]"));
+    insta::assert_snapshot!(load("on 3 image [0 : +32]"));
+}
+
+#[test]
 fn ops_stand_where_they_belong() {
     insta::assert_snapshot!(codes("exchange.copy %x[0 : +64] from 0 to [1] into %y[0 : +64]"));
     insta::assert_snapshot!(compute("exchange.separate %x, %y"));

@@ -6,7 +6,7 @@ use ipu_device::kernels::{BufferMemory, Kernel, ScalarValues};
 
 use super::{EXAMPLE, first, module};
 use crate::exchange::meaning::{Fault, Machine, MeaningCode, Timing, image_bytes, run_program};
-use crate::exchange::program::{BufferId, Program};
+use crate::exchange::program::{BufferId, Program, Run, Step};
 
 fn program(text: &str) -> Program {
     let module = module(text);
@@ -159,6 +159,31 @@ fn unwritten_bytes_are_not_read() {
     let found = fault(&half);
     assert_eq!((found.code, found.tile), (MeaningCode::UnwrittenRead, Some(LogicalTile(0))));
     assert!(found.message.starts_with("byte 0 of `z` on tile 0"), "{found}");
+}
+
+/// What a run of the example gives where its calls were changed after they were verified.
+fn changed_calls(change: impl Fn(&mut Run)) -> MeaningCode {
+    let mut program = program(EXAMPLE);
+    for step in &mut program.steps {
+        if let Step::Compute(compute) = step {
+            compute.runs.iter_mut().for_each(&change);
+        }
+    }
+    let images = [halves(32 * 64, 1), codes(64 * 16), Vec::new()];
+    run_program(&program, &images, Timing::Bulk).expect_err("it must not run").code
+}
+
+#[test]
+fn a_program_built_as_data_faults_where_the_verifier_would_refuse_it() {
+    let outside = |run: &mut Run| run.operands.iter_mut().for_each(|slice| slice.offset += 1 << 20);
+    assert_eq!(changed_calls(outside), MeaningCode::OutsideBuffer);
+    let other = Kernel::parse("copy_u64").expect("it exists");
+    let scalars = ScalarValues::from_named(other.entry(), [("dwords", 2)]).expect("they fit");
+    let foreign = |run: &mut Run| run.scalars = scalars.clone();
+    assert_eq!(changed_calls(foreign), MeaningCode::KernelFault);
+    let short = [halves(32 * 64 - 2, 1), codes(64 * 16), Vec::new()];
+    let found = run_program(&program(EXAMPLE), &short, Timing::Bulk).expect_err("4 bytes are missing");
+    assert_eq!(found.code, MeaningCode::ShortImage);
 }
 
 #[test]

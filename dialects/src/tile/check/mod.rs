@@ -1,13 +1,16 @@
 //! What must hold of a program as plain data.
 
+use std::ops::Range;
+
 use ipu_device::LogicalTile;
 use ipu_device::topology::TILE_COUNT;
 
 use super::codes::TileCode;
-use super::program::{Body, Image, TileProgram};
+use super::program::{Body, Image, Slice, TileProgram};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ipu::TileSet;
 use crate::ir::{Module, OpId};
+use crate::mapped::ImagePlaces;
 use crate::source::Span;
 
 mod memory;
@@ -48,6 +51,17 @@ fn tiles_text(tiles: &[LogicalTile]) -> String {
             format!("tiles {}", text.unwrap_or("[...]"))
         }
     }
+}
+
+/// Why a slice is in none of the buffers of its tile, where the program says which there are.
+fn outside_of_storage(slice: &Slice, stored: &[Vec<Range<u64>>]) -> Option<String> {
+    let (start, end) = (u64::from(slice.address.0), u64::from(slice.address.0) + u64::from(slice.bytes.0));
+    let here = stored.get(usize::from(slice.tile.0))?;
+    let says_nothing = stored.iter().all(Vec::is_empty);
+    if says_nothing || here.iter().any(|buffer| buffer.start <= start && end <= buffer.end) {
+        return None;
+    }
+    Some(format!("bytes {start:#x} to {end:#x} are in no `tile.storage`, expected a buffer of the tile"))
 }
 
 impl Checker<'_> {
@@ -135,12 +149,39 @@ impl Checker<'_> {
     /// The host exchange can serve every slice.
     fn bindings(&mut self) {
         let program = self.program;
+        let stored = self.stored();
         for binding in &program.bindings {
             let slices = std::slice::from_ref(binding);
             let alone = TileProgram { bindings: slices.to_vec(), ..TileProgram::new("") };
             if let Err(error) = alone.host_plan() {
                 self.report(TileCode::BadBinding, binding.source, error.message);
+                continue;
+            }
+            let places = ImagePlaces::of_type(&binding.ty);
+            let wrong = binding.slices.iter().find_map(|slice| {
+                let bytes =
+                    u64::from(slice.image_offset)..u64::from(slice.image_offset) + u64::from(slice.bytes.0);
+                let reason = places.as_ref().and_then(|places| places.misplaced(slice.tile, bytes));
+                reason.or_else(|| outside_of_storage(slice, &stored)).map(|reason| (slice.tile, reason))
+            });
+            if let Some((tile, reason)) = wrong {
+                let message = format!("`@{}` on {}: {reason}", binding.name, tile_text(tile));
+                self.report(TileCode::BadBinding, binding.source, message);
             }
         }
+    }
+
+    /// The bytes of buffers on each logical tile.
+    fn stored(&self) -> Vec<Vec<Range<u64>>> {
+        let mut stored = vec![Vec::new(); usize::from(TILE_COUNT)];
+        for storage in &self.program.storage {
+            let start = u64::from(storage.address.0);
+            for tile in &storage.tiles {
+                if let Some(here) = stored.get_mut(usize::from(tile.0)) {
+                    here.push(start..start + u64::from(storage.size.0));
+                }
+            }
+        }
+        stored
     }
 }

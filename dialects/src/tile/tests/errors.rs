@@ -101,6 +101,17 @@ fn slices_of_bindings_are_words_of_tiles() {
 }
 
 #[test]
+fn slices_of_bindings_lie_where_the_layout_and_the_storage_say() {
+    insta::assert_snapshot!(example("on t at 0x60000 image", "on 3 - t at 0x60000 image"));
+    let stored = |start: &str| {
+        let storage = format!("  tile.storage \"x\" at {start} size 64 on [0:2]\n  tile.host_pages");
+        steps("  tile.host_pages", &storage)
+    };
+    insta::assert_snapshot!(stored("0x60000"));
+    insta::assert_snapshot!(stored("0x60004"));
+}
+
+#[test]
 fn host_calls_have_slices_for_their_batches() {
     insta::assert_snapshot!(steps("bytes 64 batches [2]", "bytes 64 batches [3]"));
     insta::assert_snapshot!(steps("sizes [4096, 8192]", "sizes [4096]"));
