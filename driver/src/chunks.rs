@@ -8,7 +8,7 @@ use std::ops::Range;
 use ipu_dialects::diagnostics::Diagnostics;
 use ipu_dialects::ir::Module;
 use ipu_dialects::limits::MAX_SOURCE_BYTES;
-use ipu_dialects::source::{FileId, SourceMap, SourceText};
+use ipu_dialects::source::{FileId, SourceMap};
 
 use crate::exit::{Exit, Failure};
 use crate::expectations::Expectations;
@@ -42,9 +42,18 @@ pub struct Chunks {
     pub output: String,
 }
 
-/// What a chunk is put through after it was verified: its module, the findings so far, and its number; gives the findings in the end
-/// and what is printed.
-pub type Transform<'t> = dyn FnMut(Module, Diagnostics, usize) -> Result<(Diagnostics, String), Failure> + 't;
+/// One of several modules of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its number, from 0.
+    pub number: usize,
+    /// Its bytes of the text.
+    pub part: Range<usize>,
+}
+
+/// What a chunk is put through after it was verified: its module, the findings so far, and which it is; gives the findings in the
+/// end and what is printed.
+pub type Transform<'t> = dyn FnMut(Module, Diagnostics, Chunk) -> Result<(Diagnostics, String), Failure> + 't;
 
 /// Reads the file at `path` and puts every chunk of it through `transform`.
 ///
@@ -56,7 +65,6 @@ pub fn run_chunks(
     transform: &mut Transform<'_>,
 ) -> Result<Chunks, Failure> {
     let (name, text) = read_text(path)?;
-    let text = SourceText::from(text);
     if text.len() > MAX_SOURCE_BYTES {
         // Refused with the finding of any text that is too long; places in it would not fit.
         load_text(&name, text.clone(), options.load)?;
@@ -66,12 +74,12 @@ pub fn run_chunks(
     let mut sources = SourceMap::default();
     let file = sources.add(&name, text);
     let mut all = Chunks { exit: Exit::Ok, diagnostics: Diagnostics::new(), sources, output: String::new() };
-    for (index, part) in parts.into_iter().enumerate() {
-        if index > 0 {
+    for (number, part) in parts.into_iter().enumerate() {
+        if number > 0 {
             all.output.push_str(MARKER);
             all.output.push('\n');
         }
-        all.add(file, part, index, options, transform);
+        all.add(file, Chunk { number, part }, options, transform);
     }
     if options.verify_diagnostics {
         all.output.clear();
@@ -80,16 +88,10 @@ pub fn run_chunks(
 }
 
 impl Chunks {
-    fn add(
-        &mut self,
-        file: FileId,
-        part: Range<usize>,
-        index: usize,
-        options: ChunkOptions,
-        transform: &mut Transform<'_>,
-    ) {
+    fn add(&mut self, file: FileId, chunk: Chunk, options: ChunkOptions, transform: &mut Transform<'_>) {
+        let part = chunk.part.clone();
         let result = load_part(&self.sources, file, part.clone(), options.load)
-            .and_then(|(module, findings)| transform(module, findings, index));
+            .and_then(|(module, findings)| transform(module, findings, chunk));
         let (exit, findings) = match result {
             Ok((findings, printed)) => {
                 self.output.push_str(&printed);

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ipu_dialects::ir::Module;
-use ipu_dialects::parser::parse_module;
+use ipu_dialects::parser::parse_part;
 use ipu_dialects::printer::{PrintOptions, print_with};
-use ipu_dialects::source::SourceText;
+use ipu_dialects::source::{SourceMap, SourceText};
 use ipu_dialects::tensor_data::sha256;
 use regex::Regex;
 
+use crate::chunks::Chunk;
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::files::{quoted, write_whole};
 use crate::load::LoadOptions;
@@ -32,6 +33,8 @@ pub struct Reproducer {
     /// Name and text of the input; nothing if it is no text.
     input: Option<(Arc<str>, SourceText)>,
     options: LoadOptions,
+    /// The part of the input that is kept, where it is not all.
+    chunk: Option<Chunk>,
     /// Where it was written already.
     written: Option<PathBuf>,
 }
@@ -45,7 +48,12 @@ impl Reproducer {
         if options.allow_unregistered {
             flags.push("--allow-unregistered-dialect".to_owned());
         }
-        Self { program, flags, input, options, written: None }
+        Self { program, flags, input, options, chunk: None, written: None }
+    }
+
+    /// Keeps only `chunk` of the input, if there is one; the file has its number before the extension.
+    pub fn of_chunk(&mut self, chunk: Option<&Chunk>) {
+        self.chunk = chunk.cloned();
     }
 
     /// A run of `program` on what is no text, such as a package; it cannot be written.
@@ -64,6 +72,11 @@ impl Reproducer {
                 "`--repro` keeps an input that is IR; of a package, its own bytes are the reproducer";
             return Err(Failure::new(Exit::Input, DriverCode::Usage, message));
         };
+        let numbered = self.chunk.as_ref().map(|chunk| {
+            let extension = path.extension().unwrap_or_default().to_string_lossy();
+            path.with_extension(format!("{}.{extension}", chunk.number).trim_end_matches('.'))
+        });
+        let path = numbered.as_deref().unwrap_or(path);
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         write_whole(path, self.text(&name, &ir).as_bytes())?;
         self.written = Some(path.to_owned());
@@ -101,14 +114,18 @@ impl Reproducer {
     /// The input with explicit locations; as it was read, if the parser or the printer is what crashes.
     fn ir(&self) -> Option<String> {
         let (name, text) = self.input.as_ref()?;
+        let part = self.chunk.as_ref().map_or(0..text.len(), |chunk| chunk.part.clone());
         let print = || {
-            let (mut module, findings) = parse_module(name, text.clone(), self.options.parse_options());
+            let mut sources = SourceMap::default();
+            let file = sources.add(name, text.clone());
+            let (mut module, findings) =
+                parse_part(sources, file, part.clone(), self.options.parse_options());
             module.make_locations_explicit();
             let print = PrintOptions { generic: false, locations: true };
             (!findings.has_errors()).then(|| print_with(&module, print))
         };
         let printed = catch_unwind(AssertUnwindSafe(print)).ok().flatten();
-        Some(printed.unwrap_or_else(|| text.to_string()))
+        Some(printed.unwrap_or_else(|| text.get(part).unwrap_or_default().to_owned()))
     }
 }
 

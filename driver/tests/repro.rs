@@ -161,6 +161,24 @@ fn a_crash_leaves_a_reproducer_that_crashes_again() {
 }
 
 #[test]
+fn each_part_of_a_split_file_has_a_reproducer_of_its_own() {
+    let folder = folder("gemm/two-tiles.ir");
+    let text = read(folder.path(), "in.ir");
+    let second = text.replace("@main", "@other");
+    assert_ne!(text, second);
+    std::fs::write(folder.path().join("both.ir"), format!("{text}// -----\n{second}")).unwrap();
+    let once = run(OPT, folder.path(), "both.ir --split-input-file --repro parts.ir");
+    assert!(once.status.success(), "{}", String::from_utf8_lossy(&once.stderr));
+    for (name, function) in [("parts.0.ir", "@main"), ("parts.1.ir", "@other")] {
+        let again = run(OPT, folder.path(), &format!("--rerun {name}"));
+        assert!(again.status.success(), "{name}: {}", String::from_utf8_lossy(&again.stderr));
+        let printed = String::from_utf8(again.stdout).unwrap();
+        assert_eq!(printed.matches("graph.func").count(), 1, "{printed}");
+        assert!(printed.contains(&format!("graph.func {function}(")), "{printed}");
+    }
+}
+
+#[test]
 fn what_came_through_a_pipe_is_not_lost() {
     let folder = folder("gemm/two-tiles.ir");
     let mut child = Command::new(OPT)

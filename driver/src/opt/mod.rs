@@ -14,7 +14,7 @@ use ipu_dialects::source::Span;
 use ipu_passes::lift_package;
 use ipu_passes::manager::{Artifacts, ManagerOptions, Pipeline, ResolvedPipeline, RunFailure, Silent};
 
-use crate::chunks::{ChunkOptions, Chunks, run_chunks};
+use crate::chunks::{Chunk, ChunkOptions, Chunks, run_chunks};
 use crate::exit::{DriverCode, Exit, Failure};
 use crate::explain::explain;
 use crate::files::{write_module, write_whole};
@@ -113,23 +113,24 @@ struct Passes<'m> {
 }
 
 impl Passes<'_> {
-    /// Runs the passes on a module, the whole file or chunk number `chunk` of it; `findings` are those before and after.
+    /// Runs the passes on a module, the whole file or `chunk` of it; `findings` are those before and after.
     fn transform(
         &self,
         module: &mut Module,
         findings: &mut Diagnostics,
         artifacts: Artifacts,
-        chunk: Option<usize>,
+        chunk: Option<&Chunk>,
     ) -> Result<Artifacts, Failure> {
         let Self { matches, options, pipeline, .. } = self;
         let mut reproducer = Reproducer::new("ipu-opt", flags(matches, pipeline, options), module, self.load);
+        reproducer.of_chunk(chunk);
         options.write_reproducer(&mut reproducer)?;
         if !pipeline.entries.is_empty() && print_options(matches).locations {
             module.make_locations_explicit();
         }
         let folder = matches.get_one::<PathBuf>("dump-dir").cloned();
         let folder =
-            folder.map(|folder| chunk.map_or(folder.clone(), |chunk| folder.join(chunk.to_string())));
+            folder.map(|folder| chunk.map_or(folder.clone(), |chunk| folder.join(chunk.number.to_string())));
         let run = PipelineRun {
             options,
             manager: manager_options(matches),
@@ -151,9 +152,10 @@ impl Passes<'_> {
     /// `--split-input-file` and `--verify-diagnostics`.
     fn run_in_chunks(&self, input: &str, options: ChunkOptions) -> Result<(), Failure> {
         let matches = self.matches;
-        let mut one = |mut module: Module, mut findings: Diagnostics, chunk: usize| {
+        let mut one = |mut module: Module, mut findings: Diagnostics, chunk: Chunk| {
             let chunk = options.split.then_some(chunk);
-            let artifacts = self.transform(&mut module, &mut findings, Artifacts::default(), chunk)?;
+            let artifacts =
+                self.transform(&mut module, &mut findings, Artifacts::default(), chunk.as_ref())?;
             if artifacts.package.is_some() && !options.verify_diagnostics {
                 let message = "a package has no place between chunks; leave `--split-input-file` or `--build-package` out";
                 findings.push(Diagnostic::error(DriverCode::Usage, Span::NONE, message));
