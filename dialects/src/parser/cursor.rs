@@ -412,8 +412,14 @@ impl<'s> Parser<'s> {
             TokenKind::End => "the end of the text".to_owned(),
             _ => {
                 let text = self.peek_text();
-                let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-                if text.chars().count() > 40 { format!("`{shown}...`") } else { format!("`{shown}`") }
+                let mut shown = String::new();
+                for letter in text.chars().take(40) {
+                    match letter {
+                        '\'' | '"' | '\\' => shown.push(letter),
+                        _ => shown.extend(letter.escape_debug()),
+                    }
+                }
+                if text.chars().nth(40).is_some() { format!("`{shown}...`") } else { format!("`{shown}`") }
             }
         }
     }
