@@ -3,8 +3,8 @@
 use crate::exchange_cases::{self, Case, CaseTransfer};
 use ipu_device::exchange::routes::{arrival, earliest_start, paired_arrival};
 use ipu_device::exchange::{
-    ItemWidth, Piece, Receiver, Row, RowEncoding, RowTable, Timeline, TimelineBuilder, Transfer, check_row,
-    encode_row,
+    ItemWidth, Piece, Receiver, Row, RowEncoding, RowTable, ScheduleCode, Timeline, TimelineBuilder,
+    Transfer, check_row, encode_row,
 };
 use ipu_device::isa::{Context, decode_all};
 use ipu_device::units::{Address, Bytes, Event, LogicalTile, PhysicalTile, Words};
@@ -135,7 +135,8 @@ fn the_checker_accepts_the_rows_of_the_cases_and_refuses_mistimed_ones() {
             assert_eq!((change.tile, words[change.word]), (changed, change.from), "{}", mistimed.name);
             words[change.word] = change.to;
         }
-        assert!(check_row(changed, &words, &transfers, row.incoming_base).is_err(), "{}", mistimed.name);
+        let error = check_row(changed, &words, &transfers, row.incoming_base).expect_err(&mistimed.name);
+        assert_eq!(error.code(), ScheduleCode::RowMismatch, "{}", mistimed.name);
     }
 }
 
@@ -260,6 +261,15 @@ fn refusals(transfers: &[Transfer]) -> Vec<String> {
     builder.finish().expect_err("an illegal phase").iter().map(ToString::to_string).collect()
 }
 
+/// The kinds of errors of an illegal phase.
+fn refused_as(transfers: &[Transfer]) -> Vec<ScheduleCode> {
+    let mut builder = TimelineBuilder::new();
+    for transfer in transfers {
+        builder.add(transfer);
+    }
+    builder.finish().expect_err("an illegal phase").iter().map(|error| error.code).collect()
+}
+
 #[test]
 fn broken_rules_name_the_tile_the_event_and_both_offenders() {
     let one = |source, start, receiver| copy(source, start, 8, 0x60000, receiver, &[(0x64000, 8)]);
@@ -301,6 +311,9 @@ fn broken_rules_name_the_tile_the_event_and_both_offenders() {
              hold 7 words, the message 8",
         ]
     );
+    assert_eq!(refused_as(&[one(0, 31, 0)]), [ScheduleCode::SourceOnlyLoopback]);
+    let short = copy(0, 31, 8, 0x60000, 2, &[(0x64000, 7)]);
+    assert_eq!(refused_as(&[short]), [ScheduleCode::WrongLength]);
 }
 
 /// A 64-bit message from logical tile 0 to the pair of logical tiles 2 and 3.
@@ -332,12 +345,13 @@ fn paired_messages_keep_the_rules_of_the_format_and_the_lane() {
     let mut alone = paired(31, 256);
     alone.receivers.pop();
     assert_eq!(
-        refusals(&[alone]),
+        refusals(std::slice::from_ref(&alone)),
         [
             "64-bit message misses a member of a pair on tile 2 (physical 64) at event 31: receive of transfer 0; its \
              partner, physical 66, must receive too"
         ]
     );
+    assert_eq!(refused_as(&[alone]), [ScheduleCode::MissingPairMember]);
     // Two that follow at once switch the format once: on, pointer twice, off, source twice, neutral, delay, return.
     let mut second = paired(31 + 128, 256);
     second.source_address = Address(0x60400);

@@ -1,6 +1,6 @@
 //! Every recorded pair of word and text encodes and decodes through the field table.
 
-use ipu_device::isa::{Context, FORMS, Instruction, decode, decode_all};
+use ipu_device::isa::{Context, FORMS, Instruction, IsaCode, decode, decode_all};
 
 const IPU21: &str = include_str!("data/supervisor-vectors.tsv");
 const IPU1: &str = include_str!("data/supervisor-vectors-ipu1.tsv");
@@ -79,17 +79,22 @@ fn values_that_do_not_fit_are_errors() {
     );
     assert_eq!(text("jump 3"), Err("unknown instruction `jump`".to_owned()));
     assert!(text("setzi $m16, 0").is_err());
+    let code = |text: &str| text.parse::<Instruction>().map_err(|error| error.code());
+    let far = Instruction::Delay { events_minus_1: 524_288 };
+    assert_eq!(far.encode().expect_err("19 bits").code(), IsaCode::OperandOutOfRange);
+    assert_eq!(code("jump 3"), Err(IsaCode::UnreadableText));
 }
 
 #[test]
 fn a_program_ends_in_an_error_where_a_second_word_is_missing() {
     let (index, error) = decode_all(Context::Supervisor, &[0x40a0_0000, 0xf660_0000]).expect_err("truncated");
-    assert_eq!(index, 1);
+    assert_eq!((index, error.code), (1, IsaCode::TruncatedInstruction));
     assert_eq!(
         error.to_string(),
         "word `0xf6600000` starts an instruction of two words, the second is missing"
     );
     assert!(decode(Context::Supervisor, &[0xffff_ffff, 0]).is_ok(), "a double control uses every bit");
-    assert!(decode(Context::Supervisor, &[0]).is_err());
+    let unknown = decode(Context::Supervisor, &[0]).expect_err("no instruction");
+    assert_eq!(unknown.code, IsaCode::UnknownWord);
     assert!(decode(Context::Supervisor, &[]).is_err());
 }

@@ -238,6 +238,7 @@ fn a_refused_access_says_which_bytes_of_which_operand() {
     let mut memory = BufferMemory::new(vec![vec![0; 16], vec![0; 8]]);
     let fault = kernel.run(&scalars, &mut memory).expect_err("the input is too short");
     let KernelFault::Memory { operand: 1, offset: 0, bytes: 16, .. } = &fault else { panic!("{fault:?}") };
+    assert_eq!(fault.code(), KernelCode::MemoryRefused);
     assert_eq!(fault.to_string(), "access to bytes 0..16 of operand 1: the buffer has 8 bytes");
 }
 

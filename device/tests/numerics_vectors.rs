@@ -1,7 +1,8 @@
 //! f16 and FP8 conversion against the vector files: all codes of both FP8 formats, all f16 into both, f32 into f16.
 
 use ipu_device::numerics::{
-    ElementType, Fp8, Overflow, decode_elements, encode_elements, f16, f16_from_f32, f16_from_f64,
+    ElementType, Fp8, NumericsCode, Overflow, decode_elements, encode_elements, f16, f16_from_f32,
+    f16_from_f64,
 };
 
 fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
@@ -126,7 +127,12 @@ fn buffers_of_every_type_round_trip() {
         assert_eq!(decode_elements(element, scale, &bytes).expect("whole elements"), values, "{element}");
         assert_eq!(ElementType::from_name(element.name()), Some(element));
     }
-    assert!(decode_elements(ElementType::F16, 0, &[0; 3]).is_err());
-    assert!(decode_elements(ElementType::F16, 1, &[0; 2]).is_err());
-    assert!(decode_elements(ElementType::F143, 32, &[0; 2]).is_err());
+}
+
+#[test]
+fn buffers_end_with_an_element_and_scales_are_those_of_the_type() {
+    let code = |element, scale, bytes: &[u8]| decode_elements(element, scale, bytes).unwrap_err().code;
+    assert_eq!(code(ElementType::F16, 0, &[0; 3]), NumericsCode::PartialElement);
+    assert_eq!(code(ElementType::F16, 1, &[0; 2]), NumericsCode::BadScale);
+    assert_eq!(code(ElementType::F143, 32, &[0; 2]), NumericsCode::BadScale);
 }

@@ -23,12 +23,14 @@ struct Observed {
     group_2_writes: usize,
     spoil: Spoil,
     simulated: bool,
+    /// What the control unit answers, where that is not what the simulated one does.
+    answer: Option<[u32; 5]>,
 }
 
 impl Observed {
     fn new(script: Vec<Vec<Action>>) -> Self {
         let inner = SimulatedTransport::new(ScriptedMachine::new(script));
-        Self { inner, log: Vec::new(), group_2_writes: 0, spoil: |_| (), simulated: true }
+        Self { inner, log: Vec::new(), group_2_writes: 0, spoil: |_| (), simulated: true, answer: None }
     }
 }
 
@@ -52,7 +54,8 @@ impl Transport for Observed {
     }
     fn mailbox(&mut self, sent: [u32; 5]) -> Result<[u32; 5], RuntimeError> {
         self.log.push("Mailbox".to_owned());
-        self.inner.mailbox(sent)
+        let answer = self.inner.mailbox(sent)?;
+        Ok(self.answer.unwrap_or(answer))
     }
     fn attach_buffer(&mut self, index: u32, size: usize) -> Result<(), RuntimeError> {
         self.log.push(format!("attach {index}: {size}"));
@@ -139,6 +142,17 @@ fn every_tile_gets_its_image_and_equal_images_are_one_allocation() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 3);
+}
+
+#[test]
+fn a_reset_that_is_not_confirmed_is_refused_with_the_answer() {
+    let transport = Observed {
+        answer: Some([0x0bad_0000, 0, 0, 0, 0]),
+        ..Observed::new([startup(), input_batch(), output_batch(0)].concat())
+    };
+    let found = error(transport, &package(vec![call("run", 1, 1, 3)]), &[], &[&bytes(2 * SLOT_BYTES, 0)]);
+    assert_eq!(found.code(), "D0354");
+    assert!(found.to_string().contains("observed 0x0bad0000"), "{found}");
 }
 
 #[test]

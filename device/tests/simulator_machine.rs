@@ -1,10 +1,11 @@
 //! Whole programs on all 1,472 simulated tiles: phases, host batches, kernels, and what faults say.
 
 use crate::tile_programs::{Host, Image, ROW, active_phase, call, inactive_phase, put, setzi, start, stop};
+use ipu_device::Coded as _;
 use ipu_device::isa::{ControlRegister, Instruction, Register};
 use ipu_device::memory_map::{HOST_STAGING, LOAD_BASE};
 use ipu_device::runtime::{Machine, MachineState};
-use ipu_device::simulator::{KernelSymbols, Simulator};
+use ipu_device::simulator::{FaultCode, KernelSymbols, Simulator, SimulatorOptions};
 use ipu_device::units::{Address, Event, PhysicalTile};
 
 const SOURCE: Address = Address(0x65000);
@@ -57,6 +58,20 @@ fn fault(simulator: &mut Simulator) -> String {
 
 fn word(simulator: &Simulator, tile: u16, address: Address) -> u32 {
     simulator.read_word(PhysicalTile(tile), address).expect("mapped")
+}
+
+#[test]
+fn the_machine_is_loaded_then_started_then_advanced() {
+    let mut simulator = Simulator::new(SimulatorOptions::default(), KernelSymbols::default());
+    let early = [
+        simulator.start(),
+        simulator.advance(&mut Host(Vec::new())).map(|_| ()),
+        simulator.release_host_sync(),
+        simulator.load_tile(PhysicalTile(1472), &Vec::new().into()),
+    ];
+    for refused in early {
+        assert_eq!(refused.unwrap_err().code, FaultCode::Machine.code());
+    }
 }
 
 #[test]

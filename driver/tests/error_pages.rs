@@ -4,8 +4,8 @@
 //! folder, beside a link to `test-ir`; its `sh` block runs there, line by line. The last line of `Fails` must report the code, and the
 //! `text` block below it is what it prints to standard error; the last line of `Mended` must exit 0 and not report the code. A section
 //! may do without `ir` block. An error that no file can show has the section `Shown by` instead, with a line
-//! ``* `name_of_test` in `path/of/test.rs` ``. With `UPDATE_BOOK=1` the `text` blocks are written anew; `PAGES=E02` runs only
-//! the pages of codes that start so.
+//! ``* `name_of_test` in `path/of/test.rs` ``; the test must hold the code: as text, by its name in Rust, or in a snapshot. With
+//! `UPDATE_BOOK=1` the `text` blocks are written anew; `PAGES=E02` runs only the pages of codes that start so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,17 +14,31 @@ use std::process::{Command, Output};
 use crate::tree::{files_below, root};
 use rayon::prelude::*;
 
-/// Codes and titles of all errors that the sources declare.
-fn declared_codes() -> BTreeMap<String, String> {
-    let pattern = regex::Regex::new(r#"(?m)^\s+[A-Z][A-Za-z0-9]* = "([A-Z][0-9]{4})", "([^"]+)",$"#).unwrap();
+/// A code: the name of its variant, as in `LinkCode::Operand`, and its title.
+struct Declared {
+    name: String,
+    title: String,
+}
+
+/// All codes of errors that the sources declare.
+fn declared_codes() -> BTreeMap<String, Declared> {
+    let pattern =
+        r#"(?m)pub enum ([A-Za-z0-9]+) \{$|^\s+([A-Z][A-Za-z0-9]*) = "([A-Z][0-9]{4})", "([^"]+)",$"#;
+    let pattern = regex::Regex::new(pattern).unwrap();
     let mut codes = BTreeMap::new();
     for path in ["device", "dialects", "passes", "driver"]
         .map(|name| files_below(&root().join(name).join("src"), "rs"))
         .concat()
     {
+        let mut kind = String::new();
         for found in pattern.captures_iter(&std::fs::read_to_string(&path).unwrap()) {
-            let earlier = codes.insert(found[1].to_owned(), found[2].to_owned());
-            assert_eq!(earlier, None, "code {} is declared twice", &found[1]);
+            if let Some(name) = found.get(1) {
+                kind = name.as_str().to_owned();
+                continue;
+            }
+            let declared = Declared { name: format!("{kind}::{}", &found[2]), title: found[4].to_owned() };
+            let earlier = codes.insert(found[3].to_owned(), declared);
+            assert!(earlier.is_none(), "code {} is declared twice", &found[3]);
         }
     }
     codes
@@ -87,7 +101,7 @@ fn run(code: &str, name: &str, section: &Section) -> Output {
     last.unwrap_or_else(|| panic!("docs/errors/{code}.md: section {name} has no command"))
 }
 
-fn check(code: &str, title: &str, page: &str) -> String {
+fn check(code: &str, Declared { name, title }: &Declared, page: &str) -> String {
     assert!(
         page.starts_with(&format!("# {code}: {title}\n")),
         "docs/errors/{code}.md must start with `# {code}: {title}`"
@@ -95,7 +109,7 @@ fn check(code: &str, title: &str, page: &str) -> String {
     assert!(page.lines().nth(2).is_some_and(|line| !line.is_empty()), "docs/errors/{code}.md says nothing");
     let sections = sections(page);
     if let Some(shown) = sections.get("Shown by") {
-        check_tests(code, shown);
+        check_tests(code, name, shown);
         return page.to_owned();
     }
     let [Some(fails), Some(mended)] = ["Fails", "Mended"].map(|name| sections.get(name)) else {
@@ -110,18 +124,44 @@ fn check(code: &str, title: &str, page: &str) -> String {
     with_text(page, &error)
 }
 
-/// The tests that a page names are there.
-fn check_tests(code: &str, section: &Section) {
+/// The tests that a page names are there and show the code, whose name in Rust is `name`.
+fn check_tests(code: &str, name: &str, section: &Section) {
     let pattern = regex::Regex::new(r"^\* `([a-z0-9_]+)` in `([a-z0-9_/.]+\.rs)`").unwrap();
     let mut found = 0;
     for named in section.lines.iter().filter_map(|line| pattern.captures(line)) {
         let source = std::fs::read_to_string(root().join(&named[2]))
             .unwrap_or_else(|_| panic!("docs/errors/{code}.md: there is no `{}`", &named[2]));
-        let declared = source.contains(&format!("fn {}(", &named[1]));
-        assert!(declared, "docs/errors/{code}.md: `{}` has no test `{}`", &named[2], &named[1]);
+        let test = test_text(&root().join(&named[2]), &source, &named[1])
+            .unwrap_or_else(|| panic!("docs/errors/{code}.md: `{}` has no test `{}`", &named[2], &named[1]));
+        let shows = test.contains(code) || test.contains(name);
+        assert!(shows, "docs/errors/{code}.md: test `{}` shows neither `{code}` nor `{name}`", &named[1]);
         found += 1;
     }
     assert!(found > 0, "docs/errors/{code}.md: `Shown by` names no test");
+}
+
+/// The text of a test: its function, constants that it names, and snapshots of its name.
+fn test_text(path: &Path, source: &str, test: &str) -> Option<String> {
+    let item = |start: usize, end: &str| {
+        let line = source[..start].rfind('\n').map_or(0, |at| at + 1);
+        let indent = &source[line..][..source[line..].find(|c| c != ' ')?];
+        let length = source[line..].find(&format!("\n{indent}{end}\n"))?;
+        Some(&source[line..line + length])
+    };
+    let body = item(source.find(&format!("fn {test}("))?, "}")?;
+    let mut text = body.to_owned();
+    let constant = regex::Regex::new(r"const ([A-Z]+): &\[").unwrap();
+    for found in constant.captures_iter(source).filter(|found| body.contains(&found[1])) {
+        text.push_str(item(found.get(0)?.start(), "];")?);
+    }
+    let (stem, folder) = (path.file_stem()?.to_string_lossy(), path.with_file_name("snapshots"));
+    let snapshots = if folder.is_dir() { files_below(&folder, "snap") } else { Vec::new() };
+    for snapshot in snapshots {
+        if snapshot.to_string_lossy().contains(&format!("{stem}__{test}")) {
+            text.push_str(&std::fs::read_to_string(snapshot).unwrap());
+        }
+    }
+    Some(text)
 }
 
 /// The page with `error` as the `text` block of section `Fails`.
@@ -149,12 +189,12 @@ fn every_code_has_a_page_that_is_what_happens() {
     }
     let failures: Vec<String> = codes
         .par_iter()
-        .filter_map(|(code, title)| {
+        .filter_map(|(code, declared)| {
             let path = folder.join(format!("{code}.md"));
             let Ok(page) = std::fs::read_to_string(&path) else {
-                return Some(format!("{code} ({title}) has no page docs/errors/{code}.md"));
+                return Some(format!("{code} ({}) has no page docs/errors/{code}.md", declared.title));
             };
-            let fresh = match std::panic::catch_unwind(|| check(code, title, &page)) {
+            let fresh = match std::panic::catch_unwind(|| check(code, declared, &page)) {
                 Ok(fresh) => fresh,
                 Err(panic) => {
                     return Some(panic.downcast_ref::<String>().cloned().unwrap_or_default());

@@ -332,6 +332,21 @@ fn the_validator_sees_what_moving_one_start_breaks() {
 }
 
 #[test]
+fn a_problem_whose_columns_do_not_fit_or_whose_phase_is_too_long_is_refused() {
+    let code = |words: u32, change: fn(&mut Problem)| {
+        let mut problem = Problem::default();
+        let storage = problem.add_storage(None, 0);
+        let receiver = Receiver { storage, offset: 0, tile: LogicalTile(2) };
+        problem.add_transfer(LogicalTile(0), (storage, Bytes(0)), Words(words), Width::Word, &[receiver]);
+        change(&mut problem);
+        schedule_phase(&problem, &ScheduleOptions::default()).map(|_| ()).map_err(|error| error.code)
+    };
+    assert_eq!(code(8, |problem| problem.receivers.clear()), Err(ScheduleCode::Malformed));
+    assert_eq!(code(8, |problem| problem.transfers[0].storage = 7), Err(ScheduleCode::Malformed));
+    assert_eq!(code((1 << 28) + 1, |_| {}), Err(ScheduleCode::TooLong));
+}
+
+#[test]
 fn what_the_fabric_cannot_carry_is_refused() {
     let refuse = |source: u16, words: u32, width, tiles: &[u16], destination: u32| {
         let mut problem = Problem::default();

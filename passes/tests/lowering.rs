@@ -1,10 +1,10 @@
 //! Exchange programs as rows and steps: the words of the worked example, hazards found again, room for code.
 
 use crate::pass_runs::{parse, printed, run};
-use ipu_device::{Address, LogicalTile};
+use ipu_device::{Address, Coded as _, LogicalTile};
 use ipu_dialects::exchange::Program;
 use ipu_dialects::tile::{Body, Section, StepKind, TileProgram};
-use ipu_passes::lower_exchanges::code_ends;
+use ipu_passes::lower_exchanges::{LowerCode, LowerOptions, code_ends, lower};
 use ipu_passes::manager::state::main_program;
 
 const EXAMPLE: &str = include_str!("../../test-ir/example/gemm-exchange.ir");
@@ -83,13 +83,27 @@ fn tiles_that_do_the_same_share_an_image() {
     assert_eq!(steps.iter().filter(|step| idle(&step.kind)).count(), 2, "idle tiles pass every barrier");
 }
 
-#[test]
-fn code_ends_are_known_before_buffers_have_addresses() {
-    let unplaced = EXAMPLE.lines().map(|line| match line.rsplit_once(" at 0x") {
+/// The example without the addresses of its buffers.
+fn unplaced() -> String {
+    let lines = EXAMPLE.lines().map(|line| match line.rsplit_once(" at 0x") {
         Some((buffer, _)) if line.contains("exchange.buffer") => format!("{buffer}\n"),
         _ => format!("{line}\n"),
     });
-    let text: String = unplaced.collect();
+    lines.collect()
+}
+
+#[test]
+fn what_is_not_scheduled_and_placed_is_not_lowered() {
+    let module = parse("program.ir", &unplaced());
+    let program = Program::read(&module, main_program(&module).expect("a program")).expect("reads");
+    let refused = lower(&module, &program, LowerOptions::default()).expect_err("unplaced");
+    let codes: Vec<&str> = refused.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [LowerCode::Unfinished.code()]);
+}
+
+#[test]
+fn code_ends_are_known_before_buffers_have_addresses() {
+    let text = unplaced();
     assert_ne!(text, EXAMPLE);
     let ends = |text: &str| {
         let module = parse("program.ir", text);

@@ -3,8 +3,8 @@
 use ipu_device::memory_map::{INTERLEAVED_BASE, MemoryClass};
 use ipu_device::{Address, Bytes, LogicalTile};
 use ipu_passes::place_storage::{
-    Buffer, Lifetime, PlaceOptions, PlacementProblem, Reservation, TileSet, peak_liveness, place_storage,
-    validate_placement,
+    Buffer, Lifetime, PlaceCode, PlaceOptions, PlacementProblem, Reservation, TileSet, peak_liveness,
+    place_storage, validate_placement,
 };
 
 /// A small generator of reproducible choices.
@@ -188,6 +188,18 @@ fn the_validator_sees_what_moving_one_buffer_breaks() {
 #[track_caller]
 fn refusal(problem: &PlacementProblem) -> String {
     place_storage(problem, &PlaceOptions::default()).expect_err("cannot be placed").to_string()
+}
+
+#[test]
+fn addresses_that_are_fixed_are_refused_by_their_kind() {
+    let at = |address: u32, name| Buffer { fixed: Some(Address(address)), ..standard(name, 64, 0, 4) };
+    let problem = PlacementProblem {
+        buffers: vec![at(0x70000, "a"), at(0x70020, "b")],
+        reservations: reservations(0x64000),
+        ..PlacementProblem::default()
+    };
+    let error = place_storage(&problem, &PlaceOptions::default()).expect_err("they overlap");
+    assert_eq!(error.code, PlaceCode::FixedCollide);
 }
 
 #[test]

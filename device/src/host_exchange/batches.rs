@@ -337,17 +337,18 @@ mod tests {
 
     #[test]
     fn slices_that_are_not_whole_words_of_tile_memory_are_refused() {
-        let refused = |address, size| {
-            plan_host_exchange(&[], &[binding("x", &[(3, address, 0, size)])], &[])
-                .expect_err("illegal")
-                .to_string()
+        let refused = |address, size, code| {
+            let error = plan_host_exchange(&[], &[binding("x", &[(3, address, 0, size)])], &[]);
+            let error = error.expect_err("illegal");
+            assert_eq!(error.code, code);
+            error.to_string()
         };
         assert_eq!(
-            refused(0x60000, 6),
+            refused(0x60000, 6, HostPlanCode::SliceSize),
             "slice of `x` on physical tile 3 has 6 bytes, expected a multiple of 4 from 4 to 638976"
         );
         assert_eq!(
-            refused(0xe7ffc, 8),
+            refused(0xe7ffc, 8, HostPlanCode::SliceAddress),
             "slice of `x` on physical tile 3 lies at 0xe7ffc to 0xe8004, expected multiples of 4 from 0x4c000 to 0xe8000"
         );
     }

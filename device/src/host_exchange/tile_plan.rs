@@ -226,6 +226,14 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_past_the_reach_of_a_packet_header_is_refused() {
+        let mut plan = plan_host_exchange(&[], &[binding("x", &[66], 64)], &[]).expect("legal");
+        plan.inputs[0].transfers[0].slot = 1 << 30;
+        let error = TileHostPlan::new(&plan, PhysicalTile(66)).expect_err("no header");
+        assert_eq!(error.code, HostPlanCode::Unencodable);
+    }
+
+    #[test]
     fn the_longest_packet_list_fits_before_the_closing_address() {
         for size in (4..=4096).step_by(4) {
             let plan = plan_host_exchange(&[], &[], &[binding("y", &[0], size)]).expect("legal");

@@ -130,10 +130,11 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        assert!(BootProgram::from_elf(b"PK").is_err());
-        assert!(BootProgram::from_elf(&elf(&[(1, 0x5_0000, &[9; 8])])).is_err());
-        assert!(BootProgram::from_elf(&elf(&[(1, 0x4_c000, &[9; 8]), (1, 0x4_c000, &[9; 8])])).is_err());
-        assert!(BootProgram::from_elf(&elf(&[(1, 0x4_c000, &[9; 4097])])).is_err());
+        let code = |file: &[u8]| BootProgram::from_elf(file).unwrap_err().code();
+        assert_eq!(code(b"PK"), "D0356");
+        assert_eq!(code(&elf(&[(1, 0x5_0000, &[9; 8])])), "D0356");
+        assert_eq!(code(&elf(&[(1, 0x4_c000, &[9; 8]), (1, 0x4_c000, &[9; 8])])), "D0356");
+        assert_eq!(code(&elf(&[(1, 0x4_c000, &[9; 4097])])), "D0356");
         assert_eq!(BootProgram::from_elf(&elf(&[(1, 0x4_c000, &[9; 4096])])).unwrap().words().len(), 1024);
     }
 }

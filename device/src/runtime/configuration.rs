@@ -87,7 +87,8 @@ mod tests {
     fn a_damaged_capture_is_refused() {
         let whole = include_bytes!("../../data/c600-init.ipucfg");
         for length in [0, 7, 8, 11, 12, 100, whole.len() - 1] {
-            assert!(Configuration::from_bytes(&whole[..length]).is_err(), "{length} bytes");
+            let error = Configuration::from_bytes(&whole[..length]).unwrap_err();
+            assert_eq!(error.code(), "D0355", "{length} bytes");
         }
         let mut longer = whole.to_vec();
         longer.push(0);

@@ -264,4 +264,17 @@ mod tests {
         assert_eq!(error.code(), "D0351");
         assert!(error.to_string().contains("simulated device"), "{error}");
     }
+
+    #[test]
+    fn a_node_that_cannot_be_opened_or_mapped_is_named_with_the_request() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = DeviceTransport::open(directory.path()).unwrap_err();
+        assert_eq!(error.code(), "D0352");
+        assert!(error.to_string().contains("open: "), "{error}");
+        let beside = directory.path().join("file");
+        std::fs::write(&beside, b"no device").unwrap();
+        let error = DeviceTransport::open(&beside.join("ipu0")).unwrap_err();
+        assert_eq!(error.code(), "D0352");
+        assert!(error.to_string().contains("stat: "), "{error}");
+    }
 }

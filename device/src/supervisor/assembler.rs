@@ -352,19 +352,25 @@ mod tests {
     fn programs_that_cannot_link_say_why() {
         let mut program = Assembler::new();
         program.call(Register::M10, "nowhere");
-        let message = |result: Result<Linked, LinkError>| result.expect_err("fails").to_string();
-        assert_eq!(message(program.link(Address(0x5c000), |_| None)), "undefined symbol `nowhere`");
+        let failed = |result: Result<Linked, LinkError>, code: LinkCode| {
+            let error = result.expect_err("fails");
+            assert_eq!(error.code, code);
+            error.to_string()
+        };
+        let undefined = program.link(Address(0x5c000), |_| None);
+        assert_eq!(failed(undefined, LinkCode::UndefinedSymbol), "undefined symbol `nowhere`");
         assert_eq!(
-            message(program.link(Address(0x5c004), |_| None)),
+            failed(program.link(Address(0x5c004), |_| None), LinkCode::MisalignedProgram),
             "program starts at 0x5c004, expected a multiple of 8"
         );
         assert_eq!(
-            message(program.link(Address(0x5c000), |_| Some(Address(0x5c002)))),
+            failed(program.link(Address(0x5c000), |_| Some(Address(0x5c002))), LinkCode::Operand),
             "operand `target` of `call` is 376834, expected a multiple of 4"
         );
         program.label("twice");
         program.label("twice");
-        assert_eq!(message(program.link(Address(0x5c000), |_| None)), "symbol `twice` is defined twice");
+        let twice = program.link(Address(0x5c000), |_| None);
+        assert_eq!(failed(twice, LinkCode::DuplicateSymbol), "symbol `twice` is defined twice");
     }
 
     #[test]

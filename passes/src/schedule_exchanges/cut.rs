@@ -26,18 +26,22 @@ pub(crate) fn cut_into_messages(problem: &Problem, rules: Rules) -> Result<Messa
         if done {
             return Ok(messages);
         }
-        if let Some(index) = lengths.iter().position(|&length| length == 0) {
-            let transfer = messages.origin[index];
-            return Err(ScheduleError {
-                code: ScheduleCode::Unschedulable,
-                message: format!("the controls of transfer {transfer} collide however it is cut"),
-                transfer: Some(transfer),
-            });
-        }
+        check_lengths(&lengths, &messages.origin)?;
         messages = cut(&messages, &lengths);
     }
     let message = "transfers cannot be cut into messages that fit".to_owned();
     Err(ScheduleError { code: ScheduleCode::Unschedulable, message, transfer: None })
+}
+
+/// Every message can be sent whole or in parts.
+fn check_lengths(lengths: &[u32], origin: &[u32]) -> Result<(), ScheduleError> {
+    let Some(index) = lengths.iter().position(|&length| length == 0) else { return Ok(()) };
+    let transfer = origin.get(index).copied();
+    let message = match transfer {
+        Some(transfer) => format!("the controls of transfer {transfer} collide however it is cut"),
+        None => "the controls of a transfer collide however it is cut".to_owned(),
+    };
+    Err(ScheduleError { code: ScheduleCode::Unschedulable, message, transfer })
 }
 
 /// Words that each part of `transfer` may have; at least its length when it can stay whole, 0 when nothing helps.
@@ -98,4 +102,16 @@ fn push_part(from: &Problem, transfer: &Transfer, begin: u32, end: u32, into: &m
         segments: into.segments.len() as u32 - first_segment,
         ..*transfer
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_that_collide_however_a_transfer_is_cut_are_refused() {
+        assert_eq!(check_lengths(&[4, 1], &[0, 7]), Ok(()));
+        let error = check_lengths(&[4, 0], &[0, 7]).expect_err("no part of the second can be sent");
+        assert_eq!((error.code, error.transfer), (ScheduleCode::Unschedulable, Some(7)));
+    }
 }

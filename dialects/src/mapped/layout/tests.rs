@@ -159,6 +159,9 @@ fn errors_name_what_is_wrong() {
     let huge = layout(&[1, 1], &[], Replicas::One, ElementOrder::RowMajor, 1);
     assert_eq!(huge.place(&[u32::MAX, u32::MAX], 4).expect_err("2^66 bytes").code, LayoutCode::Count);
     assert_eq!(huge.place(&[4], 4).expect_err("rank").code, LayoutCode::Rank);
+    let whole = huge.place(&[4, 4], 4).expect("legal");
+    assert_eq!(whole.pack(&[0; 63]).expect_err("a byte is missing").code, LayoutCode::Bytes);
+    assert_eq!(whole.unpack(&[[0; 63]]).expect_err("a byte is missing").code, LayoutCode::Bytes);
     let partial = layout(&[1, 1], &[], Replicas::Partial(2), ElementOrder::RowMajor, 1);
     let partial = partial.place(&[4, 4], 4).expect("legal");
     assert_eq!(partial.pack(&[0; 64]).expect_err("partial").code, LayoutCode::Partial);

@@ -4,6 +4,9 @@ mod brute_force;
 
 use ipu_device::memory_map::MemoryClass;
 use ipu_device::numerics::ElementType;
+use ipu_device::orders::ElementOrder;
+use ipu_dialects::ipu::AffineExpr;
+use ipu_dialects::mapped::layout::{Layout, Padding, Replicas, TileMap};
 use proptest::prelude::*;
 
 use super::evaluate::{evaluate, evaluate_every_tile};
@@ -127,6 +130,21 @@ fn odd_cases_have_plans() {
     let inputs = GemmProblem { rhs: half(1, 1, 1).lhs, ..seed() };
     let found = free(inputs, 64).expect("both operands may be inputs");
     assert!(found.finalists[0].plan.rhs.home != Home::Resident);
+}
+
+#[test]
+fn a_plan_whose_layouts_contradict_each_other_is_an_error_of_the_compiler() {
+    let layout = Layout {
+        split: vec![1],
+        grain: vec![1],
+        replicas: Replicas::One,
+        tiles: TileMap::new(&["m"], AffineExpr::constant(0)),
+        order: ElementOrder::RowMajor,
+        pad: Padding::Zero,
+        memory: MemoryClass::Standard,
+    };
+    let error = PlanError::from(layout.place(&[4, 4], 2).expect_err("another rank"));
+    assert_eq!(error.code, PlanCode::Inconsistent);
 }
 
 #[test]
