@@ -231,6 +231,14 @@ fn a_footer_that_lies_is_refused_or_ignored() {
     assert!(
         text(&package).starts_with("footer of the package cannot be read: `#ipu.nothing` is no attribute")
     );
+    // An attribute that the op has already.
+    let mut package = example();
+    change(&mut package, &|footer| {
+        let bindings = footer.binding_layouts.values_mut();
+        bindings.for_each(|binding| binding["attributes"] = serde_json::json!([["kind", "unit"]]));
+    });
+    let twice = "footer of the package cannot be read: attribute `kind` is given twice, here as `unit`";
+    assert_eq!(text(&package), twice);
     // A kernel without a name has the one that it would have without the footer.
     let mut package = example();
     change(&mut package, &|footer| {

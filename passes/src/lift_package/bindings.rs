@@ -4,7 +4,7 @@ use ipu_device::Bytes;
 use ipu_device::numerics::ElementType;
 use ipu_device::package::{self, BindingKind, HostExchange, Package, RegionSlice};
 use ipu_dialects::ipu::ScaledElement;
-use ipu_dialects::ir::{Attribute, Name, Type};
+use ipu_dialects::ir::{Attribute, Name, SYMBOL_NAME, Type};
 use ipu_dialects::parser::{ParseOptions, parse_attribute, parse_type};
 use ipu_dialects::registry::Registry;
 use ipu_dialects::tile::{Binding, Slice, TileProgram};
@@ -12,16 +12,24 @@ use ipu_dialects::tile::{Binding, Slice, TileProgram};
 use super::{LiftCode, LiftError};
 use crate::build_package::Record;
 
-/// Attributes from their texts.
-pub(super) fn attributes(texts: &[(String, String)]) -> Result<Vec<(Name, Attribute)>, LiftError> {
+/// Attributes from their texts, beside those called `own`, which the op has from elsewhere.
+pub(super) fn attributes(
+    texts: &[(String, String)],
+    own: &[&str],
+) -> Result<Vec<(Name, Attribute)>, LiftError> {
     let options = ParseOptions::new(Registry::standard());
-    let attribute = |(name, text): &(String, String)| {
-        let value = parse_attribute(text, options).map_err(|_| {
-            LiftError::new(LiftCode::Footer, format!("`{text}` is no attribute, the value of `{name}`"))
-        })?;
-        Ok((Name::intern(name), value))
-    };
-    texts.iter().map(attribute).collect()
+    let mut read: Vec<(Name, Attribute)> = Vec::new();
+    for (name, text) in texts {
+        let refuse = |message| Err(LiftError::new(LiftCode::Footer, message));
+        if own.contains(&name.as_str()) || read.iter().any(|(known, _)| known.as_str() == name) {
+            return refuse(format!("attribute `{name}` is given twice, here as `{text}`"));
+        }
+        match parse_attribute(text, options) {
+            Ok(value) => read.push((Name::intern(name), value)),
+            Err(_) => return refuse(format!("`{text}` is no attribute, the value of `{name}`")),
+        }
+    }
+    Ok(read)
 }
 
 /// The bindings: those of the footer in its order, then the others.
@@ -35,12 +43,13 @@ pub(super) fn bindings(package: &Package, record: &Record) -> Result<Vec<Binding
 fn lift(kind: BindingKind, binding: &package::Binding, record: &Record) -> Result<Binding, LiftError> {
     let slices = binding.slices.iter().map(|one| slice(binding, one)).collect::<Result<_, _>>()?;
     let known = record.binding(&binding.name);
+    let own = [SYMBOL_NAME, "kind", "tensor", "slices"];
     let mut lifted = Binding {
         source: None,
         name: binding.name.clone(),
         kind,
         ty: Type::none(),
-        attributes: known.map_or(Ok(Vec::new()), |known| attributes(&known.attributes))?,
+        attributes: known.map_or(Ok(Vec::new()), |known| attributes(&known.attributes, &own))?,
         slices,
     };
     let written = known.and_then(|known| parse_type(&known.ty, ParseOptions::new(Registry::standard())).ok());

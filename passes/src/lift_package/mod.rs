@@ -22,7 +22,7 @@ use indexmap::IndexMap;
 use ipu_device::Coded;
 use ipu_device::package::{Package, PackageError};
 use ipu_dialects::diagnostics::Diagnostic;
-use ipu_dialects::ir::{Attribute, Module, Name};
+use ipu_dialects::ir::{Attribute, Module, Name, SYMBOL_NAME};
 use ipu_dialects::source::Span;
 use ipu_dialects::tile::TileProgram;
 
@@ -138,7 +138,7 @@ pub fn lift(package: &Package) -> Result<TileProgram, LiftError> {
     let record = package.footer.as_ref().map(Record::read).unwrap_or_default();
     let name = if record.program.is_empty() { "main" } else { &record.program };
     let mut program = TileProgram::new(name);
-    program.attributes = bindings::attributes(&record.attributes)?;
+    program.attributes = bindings::attributes(&record.attributes, &[SYMBOL_NAME, COMMAND_ATTRIBUTE])?;
     let command = package.footer.as_ref().map_or(&[][..], |footer| &footer.command);
     if !command.is_empty() {
         let words = command.iter().map(Attribute::string).collect();
