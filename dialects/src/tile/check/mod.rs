@@ -53,12 +53,11 @@ fn tiles_text(tiles: &[LogicalTile]) -> String {
     }
 }
 
-/// Why a slice is in none of the buffers of its tile, where the program says which there are.
+/// Why a slice is in none of the buffers of its tile.
 fn outside_of_storage(slice: &Slice, stored: &[Vec<Range<u64>>]) -> Option<String> {
     let (start, end) = (u64::from(slice.address.0), u64::from(slice.address.0) + u64::from(slice.bytes.0));
     let here = stored.get(usize::from(slice.tile.0))?;
-    let says_nothing = stored.iter().all(Vec::is_empty);
-    if says_nothing || here.iter().any(|buffer| buffer.start <= start && end <= buffer.end) {
+    if here.iter().any(|buffer| buffer.start <= start && end <= buffer.end) {
         return None;
     }
     Some(format!("bytes {start:#x} to {end:#x} are in no `tile.storage`, expected a buffer of the tile"))
@@ -162,7 +161,8 @@ impl Checker<'_> {
                 let bytes =
                     u64::from(slice.image_offset)..u64::from(slice.image_offset) + u64::from(slice.bytes.0);
                 let reason = places.as_ref().and_then(|places| places.misplaced(slice.tile, bytes));
-                reason.or_else(|| outside_of_storage(slice, &stored)).map(|reason| (slice.tile, reason))
+                let reason = reason.or_else(|| outside_of_storage(slice, stored.as_ref()?));
+                reason.map(|reason| (slice.tile, reason))
             });
             if let Some((tile, reason)) = wrong {
                 let message = format!("`@{}` on {}: {reason}", binding.name, tile_text(tile));
@@ -171,8 +171,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The bytes of buffers on each logical tile.
-    fn stored(&self) -> Vec<Vec<Range<u64>>> {
+    /// The bytes of buffers on each logical tile; nothing if the program does not say which buffers there are.
+    fn stored(&self) -> Option<Vec<Vec<Range<u64>>>> {
         let mut stored = vec![Vec::new(); usize::from(TILE_COUNT)];
         for storage in &self.program.storage {
             let start = u64::from(storage.address.0);
@@ -182,6 +182,6 @@ impl Checker<'_> {
                 }
             }
         }
-        stored
+        stored.iter().any(|here| !here.is_empty()).then_some(stored)
     }
 }
