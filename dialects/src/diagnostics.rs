@@ -9,6 +9,7 @@ use ipu_device::Coded;
 
 use crate::limits::MAX_DIAGNOSTICS;
 use crate::source::{SourceMap, Span};
+use crate::spelling;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,6 +170,15 @@ impl Diagnostics {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.list.len() >= MAX_DIAGNOSTICS
+    }
+
+    /// The word of `known` that may be meant by `word`; none where a finding would only be counted, which needs no advice.
+    pub(crate) fn nearest<'a>(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        if self.is_full() { None } else { spelling::nearest(word, known) }
     }
 
     /// Number of errors, those past the cap included.

@@ -375,9 +375,7 @@ impl<'m> Verifier<'m> {
                     let scope = module.ancestors(op).find(|&op| module.is_symbol_table(op));
                     let names = scope.into_iter().flat_map(|scope| module.direct_children(scope));
                     let names = names.filter_map(|op| module.symbol_name(op));
-                    if !self.diagnostics.is_full()
-                        && let Some(near) = crate::spelling::nearest(path.root(), names)
-                    {
+                    if let Some(near) = self.diagnostics.nearest(path.root(), names) {
                         error = error.note(format!("did you mean `@{near}`?"));
                     }
                     self.diagnostics.push(error);

@@ -265,7 +265,7 @@ impl Checker<'_> {
         let message = format!("`{}` has no attribute `{key}`", declaration.name);
         let mut error = Diagnostic::error(VerifyCode::UnknownAttribute, self.module.span(self.op), message);
         let names = declaration.attributes.iter().map(|attribute| attribute.name);
-        error = match crate::spelling::nearest(key.as_str(), names) {
+        error = match self.diagnostics.nearest(key.as_str(), names) {
             Some(near) => error.note(format!("did you mean `{near}`?")),
             None => error.note(format!("an attribute of your own needs a prefix, as in `my.{key}`")),
         };

@@ -10,7 +10,6 @@ use crate::case::function_parts;
 use crate::codes::VerifyCode;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Module, OpId};
-use crate::spelling;
 
 /// Number of tiles that a program may use.
 const TILES: &str = "ipu.tiles";
@@ -55,7 +54,7 @@ pub(crate) fn signature(module: &Module, function: OpId, diagnostics: &mut Diagn
             let message = format!(
                 "attribute `{KIND}` of {place} of `{name}` must be `\"input\"` or `\"weight\"`, not `{kind}`"
             );
-            let near = spelling::nearest(kind.as_str().unwrap_or_default(), KINDS.iter().copied());
+            let near = diagnostics.nearest(kind.as_str().unwrap_or_default(), KINDS.iter().copied());
             let error = refuse(module, function, message);
             diagnostics.push(match near {
                 Some(near) => error.note(format!("did you mean `\"{near}\"`?")),

@@ -74,7 +74,7 @@ impl Parser<'_> {
                 );
                 let known =
                     ["true", "false", "unit", "array", "dense", "dense_resource", "f16", "f32", "tensor"];
-                let error = match crate::spelling::nearest(word, known) {
+                let error = match self.diagnostics.nearest(word, known) {
                     Some(near) => error.fix(self.span(), near, format!("did you mean `{near}`?")),
                     None => error.note(format!("write a string as `\"{word}\"`")),
                 };
@@ -342,7 +342,7 @@ impl Parser<'_> {
         }
         let message = format!("no dialect declares attribute `{text}`");
         let mut error = Diagnostic::error(ParseCode::UnknownAttribute, span, message);
-        if let Some(near) = crate::spelling::nearest(name, self.registry.attribute_names()) {
+        if let Some(near) = self.diagnostics.nearest(name, self.registry.attribute_names()) {
             error = error.fix(span, format!("#{near}"), format!("did you mean `#{near}`?"));
         }
         self.report(error)

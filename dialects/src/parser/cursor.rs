@@ -269,7 +269,7 @@ impl<'s> Parser<'s> {
             self.span(),
             format!("{} is no {what}, expected one of {list}", self.describe_next()),
         );
-        if let Some(near) = crate::spelling::nearest(found, words.iter().copied()) {
+        if let Some(near) = self.diagnostics.nearest(found, words.iter().copied()) {
             error = error.fix(self.span(), near, format!("did you mean `{near}`?"));
         }
         self.report(error)

@@ -173,9 +173,7 @@ impl<'s> Parser<'s> {
             let text = if index == 0 { format!("%{name}") } else { format!("%{name}#{index}") };
             let mut error =
                 Diagnostic::error(ParseCode::UndefinedValue, span, format!("value `{text}` is not defined"));
-            if !self.diagnostics.is_full()
-                && let Some(near) = crate::spelling::nearest(name, self.names_of(&scope))
-            {
+            if let Some(near) = self.diagnostics.nearest(name, self.names_of(&scope)) {
                 error = error.fix(span, format!("%{near}"), format!("did you mean `%{near}`?"));
             }
             self.diagnostics.push(error);
@@ -184,8 +182,9 @@ impl<'s> Parser<'s> {
 
     fn names_of(&self, scope: &Scope<'s>) -> impl Iterator<Item = &'s str> {
         // Of more than are compared no name is said, so the first found will do.
-        let values = scope.values.values(crate::spelling::MOST_KNOWN + 1);
-        values.into_iter().map(|value| self.definitions.name(self.text, value))
+        let values = || scope.values.values(crate::spelling::MOST_KNOWN + 1);
+        // Not looked up before somebody asks.
+        std::iter::once_with(values).flatten().map(|value| self.definitions.name(self.text, value))
     }
 
     fn isolated_scope(&mut self) -> Option<&mut Scope<'s>> {
@@ -338,11 +337,9 @@ impl<'s> Parser<'s> {
         let Some(ty) = ty else {
             let message = format!("value `%{name}` is not defined");
             let mut error = Diagnostic::error(ParseCode::UndefinedValue, span, message);
-            if !self.diagnostics.is_full() {
-                let names = self.visible().flat_map(|scope| self.names_of(scope));
-                if let Some(near) = crate::spelling::nearest(name, names) {
-                    error = error.fix(span, format!("%{near}"), format!("did you mean `%{near}`?"));
-                }
+            let names = self.visible().flat_map(|scope| self.names_of(scope));
+            if let Some(near) = self.diagnostics.nearest(name, names) {
+                error = error.fix(span, format!("%{near}"), format!("did you mean `%{near}`?"));
             }
             return self.report(error);
         };
@@ -424,11 +421,11 @@ impl<'s> Parser<'s> {
     /// The value of alias `name` (with its `#` or `!`).
     pub(super) fn resolve_alias(&mut self, name: &'s str, span: Span) -> ParseResult<AliasValue> {
         let Some(entry) = self.aliases.get_mut(name) else {
-            let near = crate::spelling::nearest(name, self.aliases.keys().copied()).map(str::to_owned);
+            let near = self.diagnostics.nearest(name, self.aliases.keys().copied());
             let message = format!("alias `{name}` is not defined");
             let mut error = Diagnostic::error(ParseCode::UnknownAlias, span, message);
             if let Some(near) = near {
-                error = error.fix(span, near.clone(), format!("did you mean `{near}`?"));
+                error = error.fix(span, near, format!("did you mean `{near}`?"));
             }
             return self.report(error);
         };

@@ -212,10 +212,7 @@ impl<'s> Parser<'s> {
 
     fn unknown_op(&self, name: &str, span: Span) -> Diagnostic {
         let error = Diagnostic::error(ParseCode::UnknownOp, span, format!("unknown op `{name}`"));
-        if self.diagnostics.is_full() {
-            return error;
-        }
-        if let Some(near) = crate::spelling::nearest(name, self.registry.op_names()) {
+        if let Some(near) = self.diagnostics.nearest(name, self.registry.op_names()) {
             return error.fix(span, near, format!("did you mean `{near}`?"));
         }
         match name.split_once('.').map(|(dialect, _)| dialect) {

@@ -73,7 +73,7 @@ impl<'s> Parser<'s> {
         }
         let known = ["f16", "bf16", "f32", "f64", "index", "none", "tensor", "tuple", "i32", "i64"];
         let mut error = Diagnostic::error(ParseCode::UnknownType, span, format!("unknown type `{word}`"));
-        if let Some(near) = crate::spelling::nearest(word, known) {
+        if let Some(near) = self.diagnostics.nearest(word, known) {
             error = error.fix(span, near, format!("did you mean `{near}`?"));
         }
         self.report(error)
@@ -164,7 +164,7 @@ impl<'s> Parser<'s> {
         }
         let mut error =
             Diagnostic::error(ParseCode::UnknownType, span, format!("no dialect declares type `{text}`"));
-        if let Some(near) = crate::spelling::nearest(name, self.registry.type_names()) {
+        if let Some(near) = self.diagnostics.nearest(name, self.registry.type_names()) {
             error = error.fix(span, format!("!{near}"), format!("did you mean `!{near}`?"));
         }
         self.report(error)
