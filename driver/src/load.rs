@@ -27,7 +27,7 @@ pub struct LoadOptions {
 /// # Errors
 /// The file is unreadable, does not parse, or breaks a rule of its dialects.
 pub fn load(path: &str, options: LoadOptions) -> Result<(Module, Diagnostics), Failure> {
-    let (name, mut text) = read_text(path)?;
+    let (name, mut text) = tracing::debug_span!("read", name = path).in_scope(|| read_text(path))?;
     if options.rerun {
         text = without_first_lines(&text).into();
     }

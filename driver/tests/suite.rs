@@ -1,5 +1,6 @@
 //! The tests of the programs, as one program: linked and optimised once. A file here is a module of it.
 
+mod bench;
 mod book;
 mod chunks;
 mod determinism;

@@ -25,6 +25,7 @@ fn times_are_a_table_of_what_was_done_in_order() {
     let spans: Vec<&str> = text.lines().map(|line| line.get(30..).unwrap_or("")).collect();
     let expected = [
         "span",
+        "read test-ir/gemm/two-tiles.ir",
         "parse test-ir/gemm/two-tiles.ir",
         "verify test-ir/gemm/two-tiles.ir",
         "pass canonicalize",

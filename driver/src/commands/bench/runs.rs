@@ -1,49 +1,34 @@
-//! `ipu bench`: figures about ourselves, measured on this machine, as one JSON object.
+//! `ipu bench run`: a whole run of one file.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::exit::{DriverCode, Exit, Failure};
-use crate::files::write_standard_output;
+use super::{failed, median, micros};
+use crate::exit::Failure;
 
-/// Measures ourselves on this machine and prints one JSON object.
+/// `ipu run FILE --json --log off` as a cold process: wall time, stages, simulator speed.
 #[derive(Debug, Args)]
-pub struct BenchArguments {
-    #[command(subcommand)]
-    what: Benchmark,
+pub(super) struct RunsArguments {
+    /// IR file.
+    #[arg(default_value = "test-ir/seed/gemm_f8.ir")]
+    file: String,
+    /// How often; medians are over these.
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
 }
 
-/// What is measured.
-#[derive(Debug, Subcommand)]
-enum Benchmark {
-    /// `ipu run FILE --json --log off` as a cold process: wall time, stages, simulator speed.
-    Run {
-        /// IR file.
-        #[arg(default_value = "test-ir/seed/gemm_f8.ir")]
-        file: String,
-        /// How often; medians are over these.
-        #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
-        count: u32,
-    },
-}
-
-/// Runs the subcommand.
+/// Runs the file again and again.
 ///
 /// # Errors
 /// A measured run fails.
-pub fn run(arguments: &BenchArguments) -> Result<Exit, Failure> {
-    let Benchmark::Run { file, count } = &arguments.what;
-    let object = cold_runs(file, *count)?;
-    write_standard_output(format!("{object}\n").as_bytes())?;
-    Ok(Exit::Ok)
-}
-
-fn cold_runs(file: &str, count: u32) -> Result<Value, Failure> {
+pub(super) fn cold_runs(arguments: &RunsArguments) -> Result<Value, Failure> {
+    let RunsArguments { file, count } = arguments;
+    let count = *count;
     let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
     let mut walls = Vec::new();
     let mut stages: IndexMap<String, Vec<u64>> = IndexMap::new();
@@ -92,28 +77,4 @@ fn cold_run(program: &PathBuf, file: &str) -> Result<(Duration, Value), Failure>
     let report = serde_json::from_slice(&output.stdout)
         .map_err(|_| failed(String::from_utf8_lossy(&output.stderr).trim_end()))?;
     Ok((wall, report))
-}
-
-fn failed(message: &str) -> Failure {
-    Failure::new(Exit::Input, DriverCode::Usage, format!("the measured run failed: {message}"))
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// The middle value; of two middle ones the greater.
-fn median(mut values: Vec<u64>) -> u64 {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_median_is_the_middle_value() {
-        assert_eq!(super::median(vec![5, 1, 3]), 3);
-        assert_eq!(super::median(vec![4, 1, 3, 2]), 3);
-        assert_eq!(super::median(vec![]), 0);
-    }
 }
