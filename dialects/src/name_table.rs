@@ -84,9 +84,117 @@ impl NameTable {
     }
 }
 
+/// How a name is looked up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NameKey {
+    /// It is this number, as one writes it.
+    Number(u32),
+    /// By its hash.
+    Hash(NameHash),
+}
+
+impl NameKey {
+    /// How to look up `name`.
+    pub(crate) fn of(name: &str) -> Self {
+        let plain = matches!(name.as_bytes(), [b'0'] | [b'1'..=b'9', ..]) && name.len() <= 9;
+        let number = |sum: u32, byte: u8| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0'));
+        match name.bytes().try_fold(0, number) {
+            Some(number) if plain => Self::Number(number),
+            _ => Self::Hash(NameHash::of(name)),
+        }
+    }
+
+    fn hash(self) -> NameHash {
+        match self {
+            Self::Number(number) => NameHash::of(&number.to_string()),
+            Self::Hash(hash) => hash,
+        }
+    }
+}
+
+/// Values of one scope by name. Numbers that follow each other are places of a list.
+#[derive(Debug, Default)]
+pub(crate) struct ScopeTable {
+    first: u32,
+    numbered: Vec<Option<ValueId>>,
+    others: NameTable,
+}
+
+impl ScopeTable {
+    /// The value with that key for which `is_named` holds.
+    pub(crate) fn find(&self, key: NameKey, is_named: impl Fn(ValueId) -> bool) -> Option<ValueId> {
+        let numbered = match key {
+            NameKey::Number(number) => {
+                number.checked_sub(self.first).and_then(|place| *self.numbered.get(place as usize)?)
+            }
+            NameKey::Hash(_) => None,
+        };
+        numbered
+            .or_else(|| if self.others.0.is_empty() { None } else { self.others.find(key.hash(), is_named) })
+    }
+
+    /// Adds `value`, unless there is one for which `is_named` holds: that.
+    pub(crate) fn add(
+        &mut self,
+        key: NameKey,
+        value: ValueId,
+        is_named: impl Fn(ValueId) -> bool,
+    ) -> Option<ValueId> {
+        let NameKey::Number(number) = key else { return self.others.add(key.hash(), value, is_named) };
+        let known = self.find(key, &is_named);
+        if known.is_some() {
+            return known;
+        }
+        if self.numbered.is_empty() {
+            self.first = number;
+        }
+        let most = 2 * self.numbered.len() as u32 + PLACE;
+        match number.checked_sub(self.first).filter(|&place| place <= most).map(|place| place as usize) {
+            Some(place) => {
+                if self.numbered.len() <= place {
+                    self.numbered.resize(place + 1, None);
+                }
+                self.numbered[place] = Some(value);
+                None
+            }
+            None => self.others.add(key.hash(), value, is_named),
+        }
+    }
+
+    /// Up to `most` values, in the order of their ids.
+    pub(crate) fn values(&self, most: usize) -> Vec<ValueId> {
+        let mut values = self.others.values(most);
+        values.extend(self.numbered.iter().flatten().take(most - values.len()));
+        values.sort_unstable();
+        values
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_found_in_any_order() {
+        let numbers = (40..90).chain([7, 1_000_000_000, 90, 5_000, 91, 300, 0, 4_294_967_295]);
+        let names: Vec<String> = numbers.map(|number: u64| number.to_string()).collect();
+        let names: Vec<String> = names.into_iter().chain(["040".to_owned(), "x".to_owned()]).collect();
+        let mut table = ScopeTable::default();
+        for (index, name) in names.iter().enumerate() {
+            let is_named = |value: ValueId| names[value.index()] == *name;
+            assert_eq!(table.add(NameKey::of(name), ValueId::new(index), is_named), None, "{name}");
+        }
+        for (index, name) in names.iter().enumerate() {
+            let is_named = |value: ValueId| names[value.index()] == *name;
+            assert_eq!(table.find(NameKey::of(name), is_named), Some(ValueId::new(index)), "{name}");
+            assert_eq!(table.add(NameKey::of(name), ValueId::new(0), is_named), Some(ValueId::new(index)));
+        }
+        for name in ["1", "39", "92", "00", "", "y"] {
+            assert_eq!(table.find(NameKey::of(name), |value| names[value.index()] == name), None, "{name}");
+        }
+        assert_eq!(table.values(usize::MAX).len(), names.len());
+        assert_eq!(table.values(3).len(), 3);
+    }
 
     #[test]
     fn names_are_found_whatever_their_numbers() {

@@ -9,11 +9,12 @@ use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
 
 use super::attribute::Attribute;
+use super::attribute_list::AttributeList;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
 use super::module::{Alias, AliasValue, Module, OpKind, Trivia, TriviaLine, Use, ValueSource};
 use super::name::Name;
-use super::storage::{BlockData, NameRange, OpData, OpExtra, RegionData, ValueData};
+use super::storage::{BlockData, NameId, OpData, OpExtra, PackedSource, RegionData, ResultRange, ValueData};
 use super::types::Type;
 use crate::declaration::Op;
 use crate::source::Span;
@@ -30,7 +31,7 @@ pub struct OpState {
     /// Names of the first results, without `%`.
     pub result_names: Vec<Option<Arc<str>>>,
     /// Attributes in any order, each name once.
-    pub attributes: Vec<(Name, Attribute)>,
+    pub attributes: AttributeList,
     /// Regions, not yet owned.
     pub regions: SmallVec<[RegionId; 2]>,
     /// Successors.
@@ -52,7 +53,7 @@ impl OpState {
             operands: SmallVec::new(),
             result_types: SmallVec::new(),
             result_names: Vec::new(),
-            attributes: Vec::new(),
+            attributes: AttributeList::default(),
             regions: SmallVec::new(),
             successors: SmallVec::new(),
             span: Span::NONE,
@@ -163,7 +164,7 @@ impl Module {
             arguments: SmallVec::new(),
             first: None,
             last: None,
-            name: NameRange::default(),
+            name: NameId::default(),
         });
         BlockId::new(self.blocks.len() - 1)
     }
@@ -207,13 +208,15 @@ impl Module {
         let later: Vec<ValueId> = arguments.iter().skip(index).copied().collect();
         debug_assert!(self.is_unused(removed));
         for (place, value) in (index as u32..).zip(later) {
-            self.values[value.index()].source = ValueSource::Argument { block, index: place };
+            self.values[value.index()].source =
+                PackedSource::of(ValueSource::Argument { block, index: place });
         }
     }
 
     pub(crate) fn create_value(&mut self, ty: Type, source: ValueSource, name: Option<&str>) -> ValueId {
         let value = ValueId::new(self.values.len());
         let name = self.names.add(name);
+        let source = PackedSource::of(source);
         self.values.push(ValueData { ty, source, name, uses: SmallVec::new(), use_count: 0 });
         self.value_ids.push(value);
         value
@@ -222,8 +225,7 @@ impl Module {
     /// An op that is in no block yet.
     pub fn create_op(&mut self, state: OpState) -> OpId {
         let op = OpId::new(self.ops.len());
-        let first_result = self.values.len() as u32;
-        let result_count = state.result_types.len() as u32;
+        let results = ResultRange::new(self.values.len(), state.result_types.len());
         let mut names = state.result_names.iter();
         for (index, ty) in state.result_types.into_iter().enumerate() {
             let source = ValueSource::Result { op, index: index as u32 };
@@ -237,16 +239,14 @@ impl Module {
         self.ops.push(OpData {
             kind: state.kind,
             operands: state.operands,
-            first_result,
-            result_count,
-            attributes: state.attributes.into_boxed_slice(),
+            results,
+            attributes: state.attributes.into_stored(),
             location: state.location,
             extra: rare.then(|| Box::new(OpExtra { regions, successors, origin })),
             parent: None,
             previous: None,
             next: None,
             span: state.span,
-            live: true,
         });
         for index in 0..self.data(op).operands.len() {
             self.add_use(op, index);
@@ -373,25 +373,28 @@ impl Module {
     /// Sets an attribute.
     pub fn set_attribute(&mut self, op: OpId, name: impl Into<Name>, value: Attribute) {
         let name = name.into();
-        let attributes = &mut self.ops[op.index()].attributes;
-        match attributes.iter_mut().find(|(key, _)| *key == name) {
-            Some((_, slot)) => *slot = value,
+        let stored = &mut self.ops[op.index()].attributes;
+        let known = stored.as_mut().and_then(|list| {
+            let at = list.iter().position(|(key, _)| *key == name)?;
+            Some(&mut Arc::make_mut(list)[at].1)
+        });
+        match known {
+            Some(slot) => *slot = value,
             None => {
-                let mut list = std::mem::take(attributes).into_vec();
-                list.push((name, value));
-                *attributes = list.into_boxed_slice();
+                let known = self.attributes(op).iter().cloned();
+                let list = known.chain([(name, value)]).collect::<Vec<_>>();
+                self.ops[op.index()].attributes = Some(list.into());
             }
         }
     }
 
     /// Removes an attribute and gives it back.
     pub fn remove_attribute(&mut self, op: OpId, name: &str) -> Option<Attribute> {
-        let attributes = &mut self.ops[op.index()].attributes;
-        let at = attributes.iter().position(|(key, _)| key.as_str() == name)?;
-        let mut list = std::mem::take(attributes).into_vec();
-        let (_, value) = list.remove(at);
-        *attributes = list.into_boxed_slice();
-        Some(value)
+        let removed = self.attribute(op, name).cloned()?;
+        let mut list = AttributeList::from_stored(self.ops[op.index()].attributes.take());
+        list.retain(|(key, _)| key.as_str() != name);
+        self.ops[op.index()].attributes = list.into_stored();
+        Some(removed)
     }
 
     /// Sets the explicit location.
@@ -578,7 +581,7 @@ impl Module {
             operands: data.operands,
             result_types: results.iter().map(|&result| self.value_type(result).clone()).collect(),
             result_names: Vec::new(),
-            attributes: data.attributes.into_vec(),
+            attributes: AttributeList::from_stored(data.attributes),
             regions,
             successors: extra.successors,
             span: data.span,
@@ -611,8 +614,8 @@ impl Module {
                 }
             }
             let data = &mut self.ops[op.index()];
-            data.live = false;
-            data.attributes = Box::default();
+            data.results.erase();
+            data.attributes = None;
             data.location = None;
             self.trivia.remove(&op);
         }

@@ -4,6 +4,7 @@
 //! that need no module to be read.
 
 mod attribute;
+mod attribute_list;
 mod builder;
 mod dialect_value;
 mod edit;
@@ -17,6 +18,7 @@ mod types;
 mod walk;
 
 pub use attribute::{Attribute, AttributeKind, DenseArray, DenseElements, Entries, IntegerValue, SymbolRef};
+pub use attribute_list::AttributeList;
 pub use builder::Builder;
 pub use dialect_value::{AnyDialectValue, DialectValue, Opaque};
 pub use edit::{InsertionPoint, OpState};

@@ -221,7 +221,7 @@ impl Module {
     /// Whether `op` is not erased.
     #[must_use]
     pub fn is_live(&self, op: OpId) -> bool {
-        self.ops.get(op.index()).is_some_and(|data| data.live)
+        self.ops.get(op.index()).is_some_and(|data| !data.results.is_erased())
     }
 
     /// Number of op ids given out, for side tables indexed by [`OpId::index`].
@@ -283,7 +283,7 @@ impl Module {
     /// Results in order.
     #[must_use]
     pub fn results(&self, op: OpId) -> &[ValueId] {
-        &self.value_ids[self.data(op).result_range()]
+        &self.value_ids[self.data(op).results.get()]
     }
 
     /// Result number `index`.
@@ -295,13 +295,13 @@ impl Module {
     /// Attributes in the order they were written or set. The generic form sorts them.
     #[must_use]
     pub fn attributes(&self, op: OpId) -> &[(Name, Attribute)] {
-        &self.data(op).attributes
+        self.data(op).attributes.as_deref().unwrap_or(&[])
     }
 
     /// The attribute `name`.
     #[must_use]
     pub fn attribute(&self, op: OpId, name: &str) -> Option<&Attribute> {
-        self.data(op).attributes.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
+        self.attributes(op).iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
     }
 
     /// Regions in order.
@@ -417,7 +417,7 @@ impl Module {
     /// Where a value comes from.
     #[must_use]
     pub fn value_source(&self, value: ValueId) -> ValueSource {
-        self.values[value.index()].source
+        self.values[value.index()].source.get()
     }
 
     /// The op whose result the value is; `None` for block arguments.
@@ -471,7 +471,7 @@ impl Module {
 
     pub(super) fn is_use(&self, value: ValueId, use_: Use) -> bool {
         let data = self.data(use_.op);
-        data.live && data.operands.get(use_.index as usize) == Some(&value)
+        !data.results.is_erased() && data.operands.get(use_.index as usize) == Some(&value)
     }
 
     // Places and comments.

@@ -1,15 +1,15 @@
 //! What a module stores of each op, block, region and value. A million of each must fit in little memory, so rare parts are boxed,
 //! results are a range of ids, and names are ranges of one text.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::attribute::Attribute;
+use super::attribute_list::StoredAttributes;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
 use super::module::{OpKind, Use, ValueSource};
-use super::name::Name;
 use super::types::Type;
 use crate::source::Span;
 
@@ -17,24 +17,45 @@ use crate::source::Span;
 pub(super) struct OpData {
     pub(super) kind: OpKind,
     pub(super) operands: SmallVec<[ValueId; 4]>,
-    /// Results have consecutive ids, made with the op.
-    pub(super) first_result: u32,
-    pub(super) result_count: u32,
-    pub(super) attributes: Box<[(Name, Attribute)]>,
+    pub(super) results: ResultRange,
+    pub(super) attributes: StoredAttributes,
     pub(super) location: Option<Location>,
     pub(super) extra: Option<Box<OpExtra>>,
     pub(super) parent: Option<BlockId>,
     pub(super) previous: Option<OpId>,
     pub(super) next: Option<OpId>,
     pub(super) span: Span,
-    pub(super) live: bool,
 }
 
-impl OpData {
-    /// Where the results are among all values.
-    pub(super) fn result_range(&self) -> Range<usize> {
-        let first = self.first_result as usize;
-        first..first + self.result_count as usize
+/// The results of an op, which have consecutive ids; and whether the op is erased.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ResultRange {
+    first: u32,
+    /// Their number, and [`ERASED`].
+    count: u32,
+}
+
+/// Marks an erased op.
+const ERASED: u32 = 1 << 31;
+
+impl ResultRange {
+    pub(super) fn new(first: usize, count: usize) -> Self {
+        assert!(count < ERASED as usize, "internal bug: an op with 2^31 results");
+        Self { first: first as u32, count: count as u32 }
+    }
+
+    /// Where they are among all values.
+    pub(super) fn get(self) -> Range<usize> {
+        let first = self.first as usize;
+        first..first + (self.count & !ERASED) as usize
+    }
+
+    pub(super) fn is_erased(self) -> bool {
+        self.count & ERASED != 0
+    }
+
+    pub(super) fn erase(&mut self) {
+        self.count |= ERASED;
     }
 }
 
@@ -52,7 +73,7 @@ pub(super) struct BlockData {
     pub(super) arguments: SmallVec<[ValueId; 4]>,
     pub(super) first: Option<OpId>,
     pub(super) last: Option<OpId>,
-    pub(super) name: NameRange,
+    pub(super) name: NameId,
 }
 
 #[derive(Debug, Clone)]
@@ -64,40 +85,74 @@ pub(super) struct RegionData {
 #[derive(Debug, Clone)]
 pub(super) struct ValueData {
     pub(super) ty: Type,
-    pub(super) source: ValueSource,
-    pub(super) name: NameRange,
+    pub(super) source: PackedSource,
+    pub(super) name: NameId,
     /// Uses, and former uses that are dropped when they outnumber the real ones.
     pub(super) uses: SmallVec<[Use; 2]>,
     pub(super) use_count: u32,
 }
 
-/// A name in a [`NamePool`]; the default is no name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct NameRange {
-    start: u32,
-    length: u32,
+/// A [`ValueSource`] in 8 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PackedSource {
+    /// Op or block; none of a value that is used and not yet defined.
+    owner: u32,
+    /// Position, and [`ARGUMENT`] for an argument.
+    index: u32,
 }
 
-/// The names of values and blocks of a module, one behind another.
-#[derive(Debug, Clone, Default)]
-pub(super) struct NamePool(String);
+/// Marks an owner that is a block.
+const ARGUMENT: u32 = 1 << 31;
 
-impl NamePool {
-    /// Adds a name. Past 4 GiB of names there are no more.
-    pub(super) fn add(&mut self, name: Option<&str>) -> NameRange {
-        let Some(name) = name.filter(|name| !name.is_empty()) else { return NameRange::default() };
-        match (u32::try_from(self.0.len()), u32::try_from(name.len())) {
-            (Ok(start), Ok(length)) if start.checked_add(length).is_some() => {
-                self.0.push_str(name);
-                NameRange { start, length }
-            }
-            _ => NameRange::default(),
+impl PackedSource {
+    pub(super) fn of(source: ValueSource) -> Self {
+        let at = |owner: usize, index: u32, mark: u32| {
+            assert!(index < ARGUMENT, "internal bug: 2^31 results or arguments");
+            Self { owner: owner as u32, index: index | mark }
+        };
+        match source {
+            ValueSource::Result { op, index } => at(op.index(), index, 0),
+            ValueSource::Argument { block, index } => at(block.index(), index, ARGUMENT),
+            ValueSource::Forward => Self { owner: u32::MAX, index: 0 },
         }
     }
 
+    pub(super) fn get(self) -> ValueSource {
+        let (owner, index) = (self.owner as usize, self.index & !ARGUMENT);
+        match self.index & ARGUMENT {
+            _ if self.owner == u32::MAX => ValueSource::Forward,
+            0 => ValueSource::Result { op: OpId::new(owner), index },
+            _ => ValueSource::Argument { block: BlockId::new(owner), index },
+        }
+    }
+}
+
+/// A name in a [`NamePool`]; the default is no name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct NameId(Option<NonZeroU32>);
+
+/// The names of values and blocks of a module, one behind another.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NamePool {
+    text: String,
+    /// Where each name ends.
+    ends: Vec<u32>,
+}
+
+impl NamePool {
+    /// Adds a name. Past 4 GiB of names there are no more.
+    pub(super) fn add(&mut self, name: Option<&str>) -> NameId {
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return NameId::default() };
+        let Ok(end) = u32::try_from(self.text.len() + name.len()) else { return NameId::default() };
+        self.text.push_str(name);
+        self.ends.push(end);
+        NameId(NonZeroU32::new(self.ends.len() as u32))
+    }
+
     /// The name, if it is one.
-    pub(super) fn get(&self, name: NameRange) -> Option<&str> {
-        let start = name.start as usize;
-        (name.length > 0).then(|| self.0.get(start..start + name.length as usize)).flatten()
+    pub(super) fn get(&self, name: NameId) -> Option<&str> {
+        let index = name.0?.get() as usize - 1;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.text.get(start as usize..self.ends[index] as usize)
     }
 }

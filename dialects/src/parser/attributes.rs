@@ -6,7 +6,8 @@ use super::{IntegerLiteral, ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{
-    AliasValue, Attribute, AttributeKind, DenseArray, FloatFormat, IntegerValue, Name, Opaque, Type,
+    AliasValue, Attribute, AttributeKind, AttributeList, DenseArray, FloatFormat, IntegerValue, Name, Opaque,
+    Type,
 };
 use crate::lexer::TokenKind;
 
@@ -88,6 +89,19 @@ impl Parser<'_> {
     /// # Errors
     /// No dictionary is next, or a name is given twice.
     pub fn parse_attribute_dictionary(&mut self) -> ParseResult<Vec<(Name, Attribute)>> {
+        let entries = self.parse_entries()?;
+        // Not `into_vec`, which takes room for four.
+        let mut list = Vec::with_capacity(entries.len());
+        list.extend(entries);
+        Ok(list)
+    }
+
+    /// [`parse_attribute_dictionary`](Self::parse_attribute_dictionary) of an op.
+    pub(super) fn parse_attribute_list(&mut self) -> ParseResult<AttributeList> {
+        self.parse_entries().map(AttributeList::from_iter)
+    }
+
+    fn parse_entries(&mut self) -> ParseResult<SmallVec<[(Name, Attribute); 4]>> {
         let mut entries: SmallVec<[(Name, Attribute); 4]> = SmallVec::new();
         let mut seen = ipu_device::hash::HashSet::default();
         self.parse_each(TokenKind::LeftBrace, TokenKind::RightBrace, |parser| {
@@ -120,10 +134,7 @@ impl Parser<'_> {
             entries.push((name, value));
             Ok(())
         })?;
-        // Not `into_vec`, which takes room for four.
-        let mut list = Vec::with_capacity(entries.len());
-        list.extend(entries);
-        Ok(list)
+        Ok(entries)
     }
 
     fn parse_number_attribute(&mut self) -> ParseResult<Attribute> {

@@ -149,6 +149,11 @@ impl<'s> Parser<'s> {
         self.cursor.last_end
     }
 
+    /// What the last taken token was.
+    pub(super) fn last_kind(&self) -> TokenKind {
+        self.cursor.last_kind
+    }
+
     pub(super) fn place(&self) -> Place {
         self.cursor.place()
     }

@@ -7,7 +7,7 @@ use crate::codes::ParseCode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{Alias, AliasValue, BlockId, Trivia, TriviaLine, Type, ValueId, ValueSource};
 use crate::lexer::{Lexer, Token, TokenKind};
-use crate::name_table::{NameHash, NameTable};
+use crate::name_table::{NameKey, ScopeTable};
 use crate::source::Span;
 
 /// A name in the text, without the `%` before it.
@@ -32,7 +32,7 @@ pub struct UnresolvedOperand {
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     isolated: bool,
-    values: NameTable,
+    values: ScopeTable,
     /// Names whose definition failed and was reported.
     poisoned: HashSet<&'s str>,
     /// Values used and not yet defined; only in isolated scopes.
@@ -197,12 +197,12 @@ impl<'s> Parser<'s> {
         self.scopes.get(isolated..).unwrap_or(&[]).iter().rev()
     }
 
-    fn find_value(&self, name: &str, hash: NameHash) -> Option<Found> {
-        self.visible().find_map(|scope| self.find_in(scope, name, hash))
+    fn find_value(&self, name: &str, key: NameKey) -> Option<Found> {
+        self.visible().find_map(|scope| self.find_in(scope, name, key))
     }
 
-    fn find_in(&self, scope: &Scope<'s>, name: &str, hash: NameHash) -> Option<Found> {
-        let found = scope.values.find(hash, |value| self.definitions.is_named(self.text, value, name));
+    fn find_in(&self, scope: &Scope<'s>, name: &str, key: NameKey) -> Option<Found> {
+        let found = scope.values.find(key, |value| self.definitions.is_named(self.text, value, name));
         match found {
             Some(value) => Some(Found::Value(value)),
             None => scope.poisoned.contains(name).then_some(Found::Poisoned),
@@ -224,9 +224,9 @@ impl<'s> Parser<'s> {
         span: Span,
     ) -> ParseResult<()> {
         let text = self.name_text(name);
-        let hash = NameHash::of(text);
-        let outer = self.visible().skip(1).find_map(|scope| self.find_in(scope, text, hash));
-        if let Some(found) = outer.or_else(|| self.add_name(text, hash, first)) {
+        let key = NameKey::of(text);
+        let outer = self.visible().skip(1).find_map(|scope| self.find_in(scope, text, key));
+        if let Some(found) = outer.or_else(|| self.add_name(text, key, first)) {
             let error =
                 Diagnostic::error(ParseCode::Redefinition, span, format!("value `%{text}` is defined twice"));
             let error = match found {
@@ -243,13 +243,13 @@ impl<'s> Parser<'s> {
     }
 
     /// Adds `value` to the innermost scope as `name`, unless that is taken: by what is returned.
-    fn add_name(&mut self, name: &str, hash: NameHash, value: ValueId) -> Option<Found> {
+    fn add_name(&mut self, name: &str, key: NameKey, value: ValueId) -> Option<Found> {
         let Self { scopes, definitions, text, .. } = self;
         let scope = scopes.last_mut()?;
         if scope.poisoned.contains(name) {
             return Some(Found::Poisoned);
         }
-        let known = scope.values.add(hash, value, |known| definitions.is_named(text, known, name));
+        let known = scope.values.add(key, value, |known| definitions.is_named(text, known, name));
         known.map(Found::Value)
     }
 
@@ -286,7 +286,7 @@ impl<'s> Parser<'s> {
     /// Marks `name` as one whose definition failed.
     pub(super) fn poison(&mut self, name: WrittenName) {
         let text = self.name_text(name);
-        let known = self.scopes.last().and_then(|scope| self.find_in(scope, text, NameHash::of(text)));
+        let known = self.scopes.last().and_then(|scope| self.find_in(scope, text, NameKey::of(text)));
         if let (None, Some(scope)) = (known, self.scopes.last_mut()) {
             scope.poisoned.insert(text);
         }
@@ -303,7 +303,7 @@ impl<'s> Parser<'s> {
     ) -> ParseResult<ValueId> {
         let &UnresolvedOperand { name, index, span } = operand;
         let name = self.name_text(name);
-        match self.find_value(name, NameHash::of(name)) {
+        match self.find_value(name, NameKey::of(name)) {
             Some(Found::Poisoned) => Err(Reported),
             Some(Found::Value(first)) => {
                 let count = self.definitions.group(first);

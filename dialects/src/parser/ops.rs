@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::cursor::Place;
 use super::locations::split_origin;
 use super::names::{UnresolvedOperand, WrittenName};
+use super::shared::{Tail, TailHash};
 use super::{ParseResult, Parser};
 use crate::codes::ParseCode;
 use crate::declaration::Trait;
@@ -13,6 +14,9 @@ use crate::ir::{InsertionPoint, Name, OpKind, OpState, RegionId, Trivia, Type};
 use crate::lexer::{Lexer, TokenKind};
 use crate::limits::MAX_RESULT_GROUP;
 use crate::source::Span;
+
+/// Bytes of the longest end of a line that is remembered.
+const MOST_SHARED: usize = 256;
 
 /// `%name` or `%name:count` before `=`.
 struct ResultName {
@@ -174,7 +178,9 @@ impl<'s> Parser<'s> {
     /// The op's first line: messages point there, not at its regions.
     fn op_span(&self, from: Span, start: Span) -> Span {
         let text = self.text_from(from.start);
-        let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text, |at| &text[..at]);
+        let Some(line) = memchr::memchr(b'\n', text.as_bytes()).map(|at| &text[..at]) else {
+            return Span::new(self.file, from.start, self.last_end().max(start.end));
+        };
         let comment = memchr::memchr_iter(b'/', line.as_bytes()).find(|&at| line[at..].starts_with("//"));
         let code = comment.map_or(line, |at| &line[..at]);
         let code = code.trim_end_matches([' ', '{', '\r']);
@@ -232,36 +238,7 @@ impl<'s> Parser<'s> {
             operands.push(parser.parse_operand()?);
             Ok(())
         })?;
-        if self.at(TokenKind::LeftSquare) {
-            let list =
-                self.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, Self::parse_successor)?;
-            state.successors = list.into();
-        }
-        if self.at(TokenKind::Less) && self.peek_second().kind == TokenKind::LeftBrace {
-            self.advance();
-            state.attributes = self.parse_attribute_dictionary()?;
-            self.expect(TokenKind::Greater, "`>`")?;
-        }
-        if self.at(TokenKind::LeftParen) {
-            state.regions = self.parse_generic_regions(kind)?.into();
-        }
-        if self.at(TokenKind::LeftBrace) {
-            let at = self.span();
-            let more = self.parse_attribute_dictionary()?;
-            let twice = more.iter().find(|(name, _)| state.attributes.iter().any(|(known, _)| known == name));
-            if let Some((name, _)) = twice {
-                let message = format!("attribute `{name}` is given twice");
-                return self.error(ParseCode::DuplicateAttribute, at, message);
-            }
-            if state.attributes.is_empty() {
-                state.attributes = more;
-            } else {
-                state.attributes.extend(more);
-            }
-        }
-        self.expect(TokenKind::Colon, "`:` and the type of the op")?;
-        let at = self.span();
-        let ty = self.parse_op_type()?;
+        let (at, ty) = self.parse_tail(&mut state)?;
         let Some(function) = ty.as_function() else { return self.unexpected("a function type") };
         if function.inputs.len() != operands.len() {
             let message = format!("{} operands and {} operand types", operands.len(), function.inputs.len());
@@ -295,22 +272,94 @@ impl<'s> Parser<'s> {
         Ok(kind)
     }
 
-    /// The function type of a generic op. It mostly goes to the end of its line and is one that was read before.
-    fn parse_op_type(&mut self) -> ParseResult<Type> {
-        let start = self.peek().start as usize;
-        let text = self.text.get(start..).unwrap_or("");
-        let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text, |at| &text[..at]);
-        if let Some(ty) = self.shared.line_end(line) {
+    /// What stands behind the operands of a generic op: all up to its type; and that, with its place. Mostly it goes to the end of the
+    /// line, and a line that ended so was read before.
+    fn parse_tail(&mut self, state: &mut OpState) -> ParseResult<(Span, Type)> {
+        let start = self.peek().start;
+        let line = self.rest_of_line();
+        let line = line.map(|line| (line, TailHash::of(line)));
+        if let Some(tail) = line.and_then(|(line, hash)| self.shared.tail(line, hash)) {
+            let (at, end) = (start + tail.type_at, start + tail.length);
+            state.attributes = tail.attributes.clone();
+            let ty = tail.ty.clone();
+            self.seek(end);
+            return Ok((Span::new(self.file, at, end), ty));
+        }
+        self.parse_successors_and_attributes(state)?;
+        self.expect(TokenKind::Colon, "`:` and the type of the op")?;
+        let at = self.span();
+        let (ty, ends_line) = self.parse_op_type()?;
+        let length = self.last_end() - start;
+        if let Some((line, hash)) = line.filter(|(line, _)| ends_line && line.len() == length as usize)
+            && state.regions.is_empty()
+            && state.successors.is_empty()
+        {
+            let attributes = &state.attributes;
+            let tail =
+                || Tail { attributes: attributes.clone(), ty: ty.clone(), type_at: at.start - start, length };
+            self.shared.add_tail(line, hash, tail);
+        }
+        Ok((at, ty))
+    }
+
+    /// `[^bb1] <{...}> ({...}) {...}`, all optional.
+    fn parse_successors_and_attributes(&mut self, state: &mut OpState) -> ParseResult<()> {
+        if self.at(TokenKind::LeftSquare) {
+            let list =
+                self.parse_list(TokenKind::LeftSquare, TokenKind::RightSquare, Self::parse_successor)?;
+            state.successors = list.into();
+        }
+        if self.at(TokenKind::Less) && self.peek_second().kind == TokenKind::LeftBrace {
+            self.advance();
+            state.attributes = self.parse_attribute_list()?;
+            self.expect(TokenKind::Greater, "`>`")?;
+        }
+        if self.at(TokenKind::LeftParen) {
+            state.regions = self.parse_generic_regions(state.kind)?.into();
+        }
+        if self.at(TokenKind::LeftBrace) {
+            let at = self.span();
+            let more = self.parse_attribute_list()?;
+            let twice = more.iter().find(|(name, _)| state.attributes.iter().any(|(known, _)| known == name));
+            if let Some((name, _)) = twice {
+                let message = format!("attribute `{name}` is given twice");
+                return self.error(ParseCode::DuplicateAttribute, at, message);
+            }
+            if state.attributes.is_empty() {
+                state.attributes = more;
+            } else {
+                state.attributes.extend(more.iter().cloned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The function type of a generic op, and whether it ends with its line, whatever follows. It mostly does, and is one that was
+    /// read before.
+    fn parse_op_type(&mut self) -> ParseResult<(Type, bool)> {
+        let start = self.peek().start;
+        let line = self.rest_of_line();
+        if let Some((line, ty)) = line.and_then(|line| Some((line, self.shared.line_end(line)?))) {
             let ty = ty.clone();
-            self.seek((start + line.len()) as u32);
-            return Ok(ty);
+            self.seek(start + line.len() as u32);
+            return Ok((ty, true));
         }
         let ty = self.parse_function_type()?;
-        // Only a bracket ends a type for certain: `!a.b` may go on in the next line.
-        if self.last_end() as usize == start + line.len() && line.ends_with(['>', ')']) {
+        // `!a.b` may go on in the next line.
+        let ends = matches!(self.last_kind(), TokenKind::Greater | TokenKind::RightParen | TokenKind::Word);
+        let line = line.filter(|line| ends && start + line.len() as u32 == self.last_end());
+        if let Some(line) = line {
             self.shared.set_line_end(line, &ty);
         }
-        Ok(ty)
+        Ok((ty, line.is_some()))
+    }
+
+    /// The text from the next token to the end of its line, unless that is far.
+    fn rest_of_line(&self) -> Option<&'s str> {
+        let rest = self.rest();
+        let near = rest.as_bytes().get(..MOST_SHARED).unwrap_or(rest.as_bytes());
+        let end = memchr::memchr(b'\n', near)?;
+        rest.get(..end)
     }
 
     fn parse_generic_regions(&mut self, kind: OpKind) -> ParseResult<Vec<RegionId>> {

@@ -325,7 +325,7 @@ impl Parser<'_> {
             };
             state.regions.push(region_id);
         }
-        state.attributes = op.attributes;
+        state.attributes = op.attributes.into();
         state.successors = op.successors.into();
         Ok(state)
     }

@@ -1,8 +1,11 @@
 //! Types and attributes by their text: in one file equal texts mean the same, so they are made once and shared.
 
-use ipu_device::hash::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
-use crate::ir::{Attribute, Name, OpKind, Type};
+use ipu_device::hash::{HashMap, HashSet};
+use rustc_hash::FxBuildHasher;
+
+use crate::ir::{Attribute, AttributeList, Name, OpKind, Type};
 
 /// Longest text of an attribute that is shared.
 const SHARED_TEXT: usize = 64;
@@ -12,6 +15,9 @@ const SHARED_NUMBER: usize = 3;
 
 /// Most attributes that are remembered: files have few that repeat, and may have millions that do not.
 const SHARED_ATTRIBUTES: usize = 1 << 12;
+
+/// Places for ends of lines.
+const TAILS: usize = 1 << 12;
 
 /// What has been read, by its text.
 #[derive(Debug, Default)]
@@ -26,6 +32,41 @@ pub(super) struct Shared<'s> {
     words: HashMap<&'s str, Type>,
     /// Function types that go to the end of their line.
     line_ends: HashMap<&'s str, Type>,
+    tails: Tails<'s>,
+}
+
+/// The end of a line that is what stands behind the operands of a generic op.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) attributes: AttributeList,
+    pub(super) ty: Type,
+    /// First byte of the type, from the start of the tail.
+    pub(super) type_at: u32,
+    /// Bytes.
+    pub(super) length: u32,
+}
+
+/// Tails by their text. Each text has its place in the table: the first time it is read its hash is noted there, the second time it is
+/// kept, since most are not read again.
+#[derive(Debug, Default)]
+struct Tails<'s> {
+    /// Hashes last read; looked at before the rest, which is larger.
+    hashes: Vec<u64>,
+    kept: Vec<Option<(&'s str, Tail)>>,
+}
+
+/// Hash of the text of a tail.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TailHash(u64);
+
+impl TailHash {
+    pub(super) fn of(line: &str) -> Self {
+        Self(FxBuildHasher.hash_one(line))
+    }
+
+    fn place(self) -> usize {
+        self.0 as usize % TAILS
+    }
 }
 
 impl<'s> Shared<'s> {
@@ -77,6 +118,27 @@ impl<'s> Shared<'s> {
             self.attributes.insert(text, attribute.clone());
         }
         attribute
+    }
+
+    /// What the end of a line has, if it was kept.
+    pub(super) fn tail(&self, line: &str, hash: TailHash) -> Option<&Tail> {
+        if self.tails.hashes.get(hash.place()) != Some(&hash.0) {
+            return None;
+        }
+        let (known, tail) = self.tails.kept.get(hash.place())?.as_ref()?;
+        (*known == line).then_some(tail)
+    }
+
+    /// Remembers the end of a line.
+    pub(super) fn add_tail(&mut self, line: &'s str, hash: TailHash, tail: impl FnOnce() -> Tail) {
+        if self.tails.hashes.is_empty() {
+            self.tails.hashes.resize(TAILS, 0);
+            self.tails.kept.resize_with(TAILS, || None);
+        }
+        let noted = std::mem::replace(&mut self.tails.hashes[hash.place()], hash.0);
+        if noted == hash.0 {
+            self.tails.kept[hash.place()] = Some((line, tail()));
+        }
     }
 
     /// The function type that is all of `rest`, the text up to the end of the line, if it has been read before.

@@ -114,7 +114,7 @@ impl<'c, 'n> Maker<'c, 'n> {
         }
         let registry = self.registry;
         state.result_types.extend(self.choices.list(3, |choices| choices.ty(registry)));
-        state.attributes = self.choices.dictionary(registry);
+        state.attributes = self.choices.dictionary(registry).into();
         for _ in 0..self.choices.below(3) {
             state.regions.extend(self.region(false, false));
         }
