@@ -19,7 +19,6 @@ pub(crate) struct NameHash(u32);
 impl NameHash {
     /// The hash of `name`.
     pub(crate) fn of(name: &str) -> Self {
-        use std::hash::Hasher;
         let (mut stem, mut number, mut unit) = (name.as_bytes(), 0, 1);
         while let [rest @ .., digit @ b'0'..=b'9'] = stem
             && unit < 1_000_000_000
@@ -27,6 +26,12 @@ impl NameHash {
             number += u32::from(digit - b'0') * unit;
             (stem, unit) = (rest, unit * 10);
         }
+        Self::of_parts(stem, number)
+    }
+
+    /// The hash of the name `stem` with `number` behind it.
+    fn of_parts(stem: &[u8], number: u32) -> Self {
+        use std::hash::Hasher;
         let mut hasher = rustc_hash::FxHasher::default();
         hasher.write(stem);
         hasher.write_u32(number >> PLACE_BITS);
@@ -106,7 +111,7 @@ impl NameKey {
 
     fn hash(self) -> NameHash {
         match self {
-            Self::Number(number) => NameHash::of(&number.to_string()),
+            Self::Number(number) => NameHash::of_parts(&[], number),
             Self::Hash(hash) => hash,
         }
     }

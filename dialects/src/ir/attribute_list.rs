@@ -8,10 +8,10 @@ use super::name::Name;
 
 /// Attributes by name, in the order they were written or set; each name once. Clones share.
 #[derive(Debug, Clone)]
-pub struct AttributeList(Entries);
+pub struct AttributeList(Holder);
 
 #[derive(Debug, Clone)]
-enum Entries {
+enum Holder {
     Own(Vec<(Name, Attribute)>),
     Shared(Arc<[(Name, Attribute)]>),
 }
@@ -32,29 +32,29 @@ impl AttributeList {
 
     pub(super) fn into_stored(self) -> StoredAttributes {
         match self.0 {
-            Entries::Own(list) => (!list.is_empty()).then(|| list.into()),
-            Entries::Shared(list) => (!list.is_empty()).then_some(list),
+            Holder::Own(list) => (!list.is_empty()).then(|| list.into()),
+            Holder::Shared(list) => (!list.is_empty()).then_some(list),
         }
     }
 
     pub(super) fn from_stored(stored: StoredAttributes) -> Self {
-        stored.map_or_else(Self::default, |list| Self(Entries::Shared(list)))
+        stored.map_or_else(Self::default, |list| Self(Holder::Shared(list)))
     }
 
     fn make_own(&mut self) -> &mut Vec<(Name, Attribute)> {
-        if let Entries::Shared(list) = &self.0 {
-            self.0 = Entries::Own(list.to_vec());
+        if let Holder::Shared(list) = &self.0 {
+            self.0 = Holder::Own(list.to_vec());
         }
         match &mut self.0 {
-            Entries::Own(list) => list,
-            Entries::Shared(_) => unreachable!("internal bug: a list is its owner's and shared"),
+            Holder::Own(list) => list,
+            Holder::Shared(_) => unreachable!("internal bug: a list is its owner's and shared"),
         }
     }
 }
 
 impl Default for AttributeList {
     fn default() -> Self {
-        Self(Entries::Own(Vec::new()))
+        Self(Holder::Own(Vec::new()))
     }
 }
 
@@ -63,22 +63,22 @@ impl Deref for AttributeList {
 
     fn deref(&self) -> &Self::Target {
         match &self.0 {
-            Entries::Own(list) => list,
-            Entries::Shared(list) => list,
+            Holder::Own(list) => list,
+            Holder::Shared(list) => list,
         }
     }
 }
 
 impl From<Vec<(Name, Attribute)>> for AttributeList {
     fn from(list: Vec<(Name, Attribute)>) -> Self {
-        Self(Entries::Own(list))
+        Self(Holder::Own(list))
     }
 }
 
 impl FromIterator<(Name, Attribute)> for AttributeList {
     /// A list that clones share.
     fn from_iter<I: IntoIterator<Item = (Name, Attribute)>>(entries: I) -> Self {
-        Self(Entries::Shared(entries.into_iter().collect()))
+        Self(Holder::Shared(entries.into_iter().collect()))
     }
 }
 

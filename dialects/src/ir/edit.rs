@@ -382,8 +382,8 @@ impl Module {
             Some(slot) => *slot = value,
             None => {
                 let known = self.attributes(op).iter().cloned();
-                let list = known.chain([(name, value)]).collect::<Vec<_>>();
-                self.ops[op.index()].attributes = Some(list.into());
+                let list: AttributeList = known.chain([(name, value)]).collect();
+                self.ops[op.index()].attributes = list.into_stored();
             }
         }
     }
@@ -391,8 +391,8 @@ impl Module {
     /// Removes an attribute and gives it back.
     pub fn remove_attribute(&mut self, op: OpId, name: &str) -> Option<Attribute> {
         let removed = self.attribute(op, name).cloned()?;
-        let mut list = AttributeList::from_stored(self.ops[op.index()].attributes.take());
-        list.retain(|(key, _)| key.as_str() != name);
+        let left = self.attributes(op).iter().filter(|(key, _)| key.as_str() != name);
+        let list: AttributeList = left.cloned().collect();
         self.ops[op.index()].attributes = list.into_stored();
         Some(removed)
     }

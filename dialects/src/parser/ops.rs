@@ -278,8 +278,9 @@ impl<'s> Parser<'s> {
         let start = self.peek().start;
         let line = self.rest_of_line();
         let line = line.map(|line| (line, TailHash::of(line)));
-        if let Some(tail) = line.and_then(|(line, hash)| self.shared.tail(line, hash)) {
-            let (at, end) = (start + tail.type_at, start + tail.length);
+        if let Some((line, tail)) = line.and_then(|(line, hash)| Some((line, self.shared.tail(line, hash)?)))
+        {
+            let (at, end) = (start + tail.type_at, start + line.len() as u32);
             state.attributes = tail.attributes.clone();
             let ty = tail.ty.clone();
             self.seek(end);
@@ -289,14 +290,13 @@ impl<'s> Parser<'s> {
         self.expect(TokenKind::Colon, "`:` and the type of the op")?;
         let at = self.span();
         let (ty, ends_line) = self.parse_op_type()?;
-        let length = self.last_end() - start;
-        if let Some((line, hash)) = line.filter(|(line, _)| ends_line && line.len() == length as usize)
+        let is_line = |line: &str| ends_line && start + line.len() as u32 == self.last_end();
+        if let Some((line, hash)) = line.filter(|(line, _)| is_line(line))
             && state.regions.is_empty()
             && state.successors.is_empty()
         {
             let attributes = &state.attributes;
-            let tail =
-                || Tail { attributes: attributes.clone(), ty: ty.clone(), type_at: at.start - start, length };
+            let tail = || Tail { attributes: attributes.clone(), ty: ty.clone(), type_at: at.start - start };
             self.shared.add_tail(line, hash, tail);
         }
         Ok((at, ty))

@@ -42,8 +42,6 @@ pub(super) struct Tail {
     pub(super) ty: Type,
     /// First byte of the type, from the start of the tail.
     pub(super) type_at: u32,
-    /// Bytes.
-    pub(super) length: u32,
 }
 
 /// Tails by their text. Each text has its place in the table: the first time it is read its hash is noted there, the second time it is

@@ -9,13 +9,7 @@ const OPS_OF_A_FUNCTION: u64 = 100;
 const REACH: u64 = 4;
 
 pub(super) fn write(text: &mut Text<'_>) -> Result<()> {
-    for index in 0.. {
-        if index > 0 && !text.wants_more(0) {
-            break;
-        }
-        function(text, index)?;
-    }
-    Ok(())
+    text.parts(function)
 }
 
 /// Shapes of a function: activations of `rows` times `columns`, a square weight.

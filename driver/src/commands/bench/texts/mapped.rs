@@ -17,13 +17,7 @@ const LAYOUTS: &str = "\
 
 pub(super) fn write(text: &mut Text<'_>) -> Result<()> {
     text.line(format_args!("{LAYOUTS}"))?;
-    for index in 0.. {
-        if index > 0 && !text.wants_more(0) {
-            break;
-        }
-        function(text, index)?;
-    }
-    Ok(())
+    text.parts(function)
 }
 
 fn function(text: &mut Text<'_>, index: u64) -> Result<()> {

@@ -74,6 +74,17 @@ impl Text<'_> {
         self.random.random_range(0..bound)
     }
 
+    /// Writes parts, numbered from 0, one at least, until no more ops are wanted.
+    fn parts(&mut self, mut part: impl FnMut(&mut Self, u64) -> Result<()>) -> Result<()> {
+        for index in 0.. {
+            part(self, index)?;
+            if !self.wants_more(0) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether ops are wanted still, beyond `coming` that are due.
     fn wants_more(&self, coming: u64) -> bool {
         self.ops + coming < self.wanted

@@ -24,13 +24,7 @@ const TYPES: &[&str] = &[
 /// Writes the functions, one behind the other; values are numbered through the file.
 pub(super) fn write(text: &mut Text<'_>) -> Result<()> {
     let mut values = Values { visible: Vec::new(), next: 0 };
-    for index in 0.. {
-        if index > 0 && !text.wants_more(0) {
-            break;
-        }
-        function(text, &mut values, index)?;
-    }
-    Ok(())
+    text.parts(|text, index| function(text, &mut values, index))
 }
 
 /// The values that may be used, with their types.
