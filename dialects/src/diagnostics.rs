@@ -193,6 +193,12 @@ impl Diagnostics {
         self.dropped
     }
 
+    /// Number of findings, those past the cap included.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.list.len() + self.dropped
+    }
+
     /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -116,6 +116,9 @@ pub enum Trait {
     SameType,
     /// Its symbol references name things outside the IR, such as kernels; its `verify` looks them up.
     ForeignSymbols,
+    /// Its `verify` looks at its attributes and at the types of its operands and results, at nothing else: ops that
+    /// agree in these are verified once.
+    VerifiedBySignature,
     /// Has a signature: `function_type`, and a body whose entry arguments agree with it.
     FunctionLike,
 }

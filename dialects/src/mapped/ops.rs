@@ -42,7 +42,7 @@ crate::operations! {
     ConvertLayout = "mapped.convert_layout", "the same values in another layout" {
         operands { input: Tensor }
         results { result: Tensor }
-        traits [Pure]
+        traits [Pure, VerifiedBySignature]
         format "$input attr-dict `:` type($input) `->` type($result)"
         verify(verify::work)
     }
@@ -53,7 +53,7 @@ crate::operations! {
         operands { input: Tensor }
         results { result: Tensor }
         attributes { kernel: Symbol }
-        traits [Pure, ForeignSymbols]
+        traits [Pure, ForeignSymbols, VerifiedBySignature]
         format "$input `kernel` $kernel attr-dict `:` type($input) `->` type($result)"
         verify(verify::work)
     }
@@ -75,7 +75,7 @@ crate::operations! {
         operands { left: Tensor, right: Tensor }
         results { result: Tensor }
         attributes { kernel: Symbol, block: Integers }
-        traits [Pure, ForeignSymbols]
+        traits [Pure, ForeignSymbols, VerifiedBySignature]
         format "$left `,` $right `kernel` $kernel `block` $block attr-dict `:` type($left) `,` type($right) `->` type($result)"
         verify(verify::work)
     }
@@ -87,7 +87,7 @@ crate::operations! {
         operands { input: Tensor }
         results { result: Tensor }
         attributes { kernel: Symbol, staging: Keyword<Staging> }
-        traits [Pure, ForeignSymbols]
+        traits [Pure, ForeignSymbols, VerifiedBySignature]
         format "$input `kernel` $kernel `staging` $staging attr-dict `:` type($input) `->` type($result)"
         verify(verify::work)
     }

@@ -1,9 +1,13 @@
 //! Addresses of a placed program.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
 use ipu_device::hash::HashSet;
 use ipu_device::memory_map::{Element, INTERLEAVED_BASE, MEMORY_BASE, MEMORY_END, MemoryClass};
 use ipu_device::topology::TILE_COUNT;
 use ipu_device::{Address, LogicalTile};
+use smallvec::SmallVec;
 
 use super::{Checker, tile_text};
 use crate::exchange::codes::ExchangeCode;
@@ -87,16 +91,12 @@ impl Checker<'_> {
         stored: &[Stored],
         reported: &mut HashSet<(BufferId, BufferId)>,
     ) {
-        let mut open: Vec<Stored> = Vec::new();
-        for &later in stored {
-            open.retain(|earlier| earlier.end > later.start);
-            for earlier in open.iter().filter(|earlier| earlier.lifetime.overlaps(later.lifetime)) {
-                if reported.insert((earlier.buffer, later.buffer)) {
-                    self.report_overlap(tile, *earlier, later);
-                }
+        for_each_overlap(stored, |earlier, later| {
+            if reported.insert((earlier.buffer, later.buffer)) {
+                self.report_overlap(tile, earlier, later);
             }
-            open.push(later);
-        }
+            if self.diagnostics.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
     }
 
     fn report_overlap(&mut self, tile: LogicalTile, earlier: Stored, later: Stored) {
@@ -136,9 +136,84 @@ impl Checker<'_> {
     }
 }
 
+/// Calls `found` for all pairs that share bytes while both live. `stored` is in order of `start`; in that order are the two of
+/// a pair. For buffers of which no two share, n log n.
+fn for_each_overlap(stored: &[Stored], mut found: impl FnMut(Stored, Stored) -> ControlFlow<()>) {
+    // By first step. No two live at the same time, so those that live while another does are neighbours.
+    let mut apart: BTreeMap<u32, Stored> = BTreeMap::new();
+    // All others; each was found to share bytes, so they are few.
+    let mut crowded: Vec<Stored> = Vec::new();
+    for &later in stored {
+        let Lifetime { first, last } = later.lifetime;
+        let neighbours = apart.range(..=last).rev().map(|(_, &earlier)| earlier);
+        let (open, passed): (SmallVec<[Stored; 4]>, SmallVec<[Stored; 4]>) = neighbours
+            .take_while(|earlier| earlier.lifetime.last >= first)
+            .partition(|earlier| earlier.end > later.start);
+        for earlier in passed {
+            apart.remove(&earlier.lifetime.first);
+        }
+        crowded.retain(|earlier| earlier.end > later.start);
+        let others = crowded.iter().filter(|earlier| earlier.lifetime.overlaps(later.lifetime));
+        for &earlier in open.iter().chain(others) {
+            if found(earlier, later).is_break() {
+                return;
+            }
+        }
+        if open.is_empty() {
+            apart.insert(first, later);
+        } else {
+            crowded.push(later);
+        }
+    }
+}
+
 /// First and last memory element of a buffer on a tile.
 fn elements(buffer: &Buffer, tile: LogicalTile) -> Option<(Element, Element)> {
     let first = buffer.address(tile)?;
     let last = Address(first.0.checked_add(buffer.bytes.0.saturating_sub(1))?);
     Some((Element::of(first)?, Element::of(last)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stored() -> impl Strategy<Value = Vec<Stored>> {
+        let one = (0..40u32, 0..8u32, 0..40u32, 0..8u32).prop_map(|(start, bytes, first, steps)| Stored {
+            start,
+            end: start + bytes,
+            lifetime: Lifetime { first, last: first + steps },
+            buffer: BufferId(0),
+        });
+        proptest::collection::vec(one, 0..60).prop_map(|mut all| {
+            all.sort_by_key(|stored| stored.start);
+            for (index, stored) in all.iter_mut().enumerate() {
+                stored.buffer = BufferId(index as u32);
+            }
+            all
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn all_pairs_that_share_bytes_while_both_live_are_found(stored in stored()) {
+            let mut found = Vec::new();
+            for_each_overlap(&stored, |earlier, later| {
+                found.push((earlier.buffer, later.buffer));
+                ControlFlow::Continue(())
+            });
+            found.sort_unstable();
+            let mut wanted = Vec::new();
+            for (place, later) in stored.iter().enumerate() {
+                for earlier in &stored[..place] {
+                    if earlier.end > later.start && earlier.lifetime.overlaps(later.lifetime) {
+                        wanted.push((earlier.buffer, later.buffer));
+                    }
+                }
+            }
+            wanted.sort_unstable();
+            prop_assert_eq!(found, wanted);
+        }
+    }
 }

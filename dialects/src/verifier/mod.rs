@@ -5,15 +5,19 @@
 //! symbols of a table differ and references resolve; a function's signature agrees with its entry arguments.
 //! What passes is wrapped in [`Verified`], which passes ask for.
 
+mod numbering;
+mod signature;
+
 use ipu_device::hash::{HashMap, HashSet};
 
 use crate::codes::VerifyCode;
 use crate::declaration::{Trait, check_op};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{
-    Attribute, AttributeKind, BlockId, Module, OpId, OpKind, RegionId, SYMBOL_NAME, SymbolRef, SymbolTable,
-    ValueId, ValueSource,
+    Attribute, AttributeKind, Module, OpId, OpKind, SYMBOL_NAME, SymbolRef, SymbolTable, ValueId, ValueSource,
 };
+use numbering::Numbering;
+use signature::Signature;
 
 /// How to verify.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,126 +56,12 @@ pub fn verify(module: &Module, options: VerifyOptions) -> Result<(Verified<'_>, 
         diagnostics: Diagnostics::new(),
         numbering: Numbering::of(module),
         tables: HashMap::default(),
+        right: HashSet::default(),
     };
     verifier.run();
     let mut diagnostics = verifier.diagnostics;
     diagnostics.sort();
     if diagnostics.has_errors() { Err(diagnostics) } else { Ok((Verified(module), diagnostics)) }
-}
-
-/// Position of each op in its block, and dominators of blocks where a region has more than one.
-struct Numbering {
-    positions: Vec<u32>,
-    /// Immediate dominator of each block that can be reached; an entry block is its own.
-    dominators: HashMap<BlockId, BlockId>,
-}
-
-impl Numbering {
-    fn of(module: &Module) -> Self {
-        let mut numbering = Self { positions: vec![0; module.op_capacity()], dominators: HashMap::default() };
-        for op in module.walk(module.root()) {
-            for &region in module.regions(op) {
-                for &block in module.blocks_of(region) {
-                    for (position, child) in module.ops_of(block).enumerate() {
-                        numbering.positions[child.index()] = position as u32;
-                    }
-                }
-                if module.blocks_of(region).len() > 1 {
-                    numbering.add_dominators(module, region);
-                }
-            }
-        }
-        numbering
-    }
-
-    /// Cooper, Harvey and Kennedy's iteration over blocks in reverse post-order.
-    fn add_dominators(&mut self, module: &Module, region: RegionId) {
-        let order = reverse_post_order(module, region);
-        let rank: HashMap<BlockId, usize> =
-            order.iter().enumerate().map(|(rank, &block)| (block, rank)).collect();
-        let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); order.len()];
-        for (from, &block) in order.iter().enumerate() {
-            for successor in successors(module, block) {
-                if let Some(&to) = rank.get(&successor) {
-                    predecessors[to].push(from);
-                }
-            }
-        }
-        let mut dominator: Vec<Option<usize>> = vec![None; order.len()];
-        if let Some(entry) = dominator.first_mut() {
-            *entry = Some(0);
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in 1..order.len() {
-                let known = predecessors[block].iter().copied().filter(|&from| dominator[from].is_some());
-                let meet = known.reduce(|a, b| common_dominator(&dominator, a, b));
-                if meet.is_some() && dominator[block] != meet {
-                    dominator[block] = meet;
-                    changed = true;
-                }
-            }
-        }
-        for (index, found) in dominator.iter().enumerate() {
-            if let Some(found) = found {
-                self.dominators.insert(order[index], order[*found]);
-            }
-        }
-    }
-
-    /// Whether block `above` dominates block `below` of the same region.
-    fn dominates(&self, above: BlockId, below: BlockId) -> bool {
-        let mut block = below;
-        loop {
-            if block == above {
-                return true;
-            }
-            match self.dominators.get(&block) {
-                Some(&next) if next != block => block = next,
-                // An unreachable block is dominated by everything.
-                None => return true,
-                Some(_) => return false,
-            }
-        }
-    }
-}
-
-fn common_dominator(dominator: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        if a > b {
-            a = dominator[a].unwrap_or(0);
-        } else {
-            b = dominator[b].unwrap_or(0);
-        }
-    }
-    a
-}
-
-fn successors(module: &Module, block: BlockId) -> Vec<BlockId> {
-    module.last_op(block).map_or_else(Vec::new, |op| module.successors(op).to_vec())
-}
-
-fn reverse_post_order(module: &Module, region: RegionId) -> Vec<BlockId> {
-    let Some(&entry) = module.blocks_of(region).first() else { return Vec::new() };
-    let mut order = Vec::new();
-    let mut seen = HashSet::from_iter([entry]);
-    let mut stack = vec![(entry, successors(module, entry))];
-    while let Some((block, pending)) = stack.last_mut() {
-        match pending.pop() {
-            Some(next) => {
-                if seen.insert(next) {
-                    stack.push((next, successors(module, next)));
-                }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 struct Verifier<'m> {
@@ -180,6 +70,8 @@ struct Verifier<'m> {
     diagnostics: Diagnostics,
     numbering: Numbering,
     tables: HashMap<OpId, SymbolTable<'m>>,
+    /// Signatures of ops that kept all rules of their own.
+    right: HashSet<Signature<'m>>,
 }
 
 impl<'m> Verifier<'m> {
@@ -210,9 +102,25 @@ impl<'m> Verifier<'m> {
             if module.parent_op(op).into_iter().chain(makers).any(|other| malformed.contains(&other)) {
                 continue;
             }
-            if let Some(verify) = module.declaration(op).and_then(|declaration| declaration.verify) {
-                verify(module, op, &mut self.diagnostics);
-            }
+            self.check_own_rules(op);
+        }
+    }
+
+    /// The `verify` of the declaration of `op`.
+    fn check_own_rules(&mut self, op: OpId) {
+        let Some(declaration) = self.module.declaration(op) else { return };
+        let Some(verify) = declaration.verify else { return };
+        if !declaration.has_trait(Trait::VerifiedBySignature) {
+            return verify(self.module, op, &mut self.diagnostics);
+        }
+        let signature = Signature::of(self.module, op);
+        if self.right.contains(&signature) {
+            return;
+        }
+        let before = self.diagnostics.count();
+        verify(self.module, op, &mut self.diagnostics);
+        if self.diagnostics.count() == before {
+            self.right.insert(signature);
         }
     }
 
@@ -264,7 +172,8 @@ impl<'m> Verifier<'m> {
             let Some(here) = module.parent_block(at) else { return Visibility::NotDefined };
             if module.block_region(here) == region {
                 let visible = if here == block {
-                    definer.is_none_or(|definer| self.position(definer) < self.position(at))
+                    definer
+                        .is_none_or(|definer| self.numbering.position(definer) < self.numbering.position(at))
                 } else {
                     self.numbering.dominates(block, here)
                 };
@@ -280,10 +189,6 @@ impl<'m> Verifier<'m> {
             }
             at = parent;
         }
-    }
-
-    fn position(&self, op: OpId) -> u32 {
-        self.numbering.positions.get(op.index()).copied().unwrap_or(0)
     }
 
     // Regions and blocks.
