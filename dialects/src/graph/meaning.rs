@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::ops::{Cast, Constant, Gemm, Reshape, Return, Transpose};
 use crate::diagnostics::Diagnostic;
 use crate::ipu::ScaledElement;
-use crate::ir::{Attribute, AttributeKind, DenseElements, Module, OpId, Type, ValueId};
+use crate::ir::{Attribute, AttributeKind, Module, OpId, Type, ValueId};
 use crate::tensor_data::TensorData;
 
 ipu_device::coded_enum! {
@@ -164,10 +164,10 @@ fn evaluate_op(
 pub fn data_of(module: &Module, attribute: &Attribute, ty: &Type) -> Result<TensorData, String> {
     let (shape, element) = TensorData::type_of(ty)?;
     let count = usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX);
-    if let AttributeKind::DenseElements(DenseElements { ty: given, .. }) = attribute.kind()
-        && TensorData::type_of(given).as_ref() != Ok(&(shape.clone(), element))
+    if let AttributeKind::DenseElements(elements) = attribute.kind()
+        && TensorData::type_of(&elements.ty).as_ref() != Ok(&(shape.clone(), element))
     {
-        return Err(format!("elements of a `{given}` are not those of a `{ty}`"));
+        return Err(format!("elements of a `{}` are not those of a `{ty}`", elements.ty));
     }
     let bytes = match attribute.kind() {
         AttributeKind::DenseElements(dense) if dense.splat => dense.data.repeat(count),

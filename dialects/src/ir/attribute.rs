@@ -16,7 +16,7 @@ use super::types::{FloatFormat, Type};
 
 /// An attribute; clones share.
 #[derive(Clone)]
-pub struct Attribute(Arc<Node>);
+pub struct Attribute(triomphe::Arc<Node>);
 
 struct Node {
     hash: u64,
@@ -112,7 +112,7 @@ pub struct DenseArray {
     /// Element type.
     pub element: Type,
     /// Values, or codes of floats.
-    pub values: Vec<i64>,
+    pub values: Box<[i64]>,
 }
 
 /// `dense<...> : tensor<...>`
@@ -188,7 +188,7 @@ pub enum AttributeKind {
     /// `array<i64: ...>`
     DenseArray(DenseArray),
     /// `dense<...> : tensor<...>`
-    DenseElements(DenseElements),
+    DenseElements(Box<DenseElements>),
     /// `dense_resource<name> : tensor<...>`; no type where a rule of ours gives the meaning
     DenseResource {
         /// Key in the resource section.
@@ -201,7 +201,7 @@ pub enum AttributeKind {
     /// `#dialect.name...` of a declared attribute
     Dialect(Box<dyn AnyDialectValue>),
     /// `#dialect.name...` of an undeclared one
-    Opaque(Opaque),
+    Opaque(Box<Opaque>),
 }
 
 impl Attribute {
@@ -210,7 +210,7 @@ impl Attribute {
     pub fn new(kind: AttributeKind) -> Self {
         let mut hasher = FxHasher::default();
         kind.hash(&mut hasher);
-        Self(Arc::new(Node { hash: hasher.finish(), kind }))
+        Self(triomphe::Arc::new(Node { hash: hasher.finish(), kind }))
     }
 
     /// The kind.
@@ -295,7 +295,7 @@ impl Attribute {
     /// `array<i64: ...>`
     #[must_use]
     pub fn i64_array(values: Vec<i64>) -> Self {
-        Self::new(AttributeKind::DenseArray(DenseArray { element: Type::integer(64), values }))
+        Self::new(AttributeKind::DenseArray(DenseArray { element: Type::integer(64), values: values.into() }))
     }
 
     /// A declared dialect attribute.
@@ -412,13 +412,14 @@ impl Attribute {
 
     /// Identity of the shared node: equal only for clones of one another.
     pub(crate) fn node_address(&self) -> usize {
-        Arc::as_ptr(&self.0) as usize
+        triomphe::Arc::as_ptr(&self.0) as usize
     }
 }
 
 impl PartialEq for Attribute {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || (self.0.hash == other.0.hash && self.0.kind == other.0.kind)
+        triomphe::Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.hash == other.0.hash && self.0.kind == other.0.kind)
     }
 }
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use ipu_device::hash::HashMap;
 use smallvec::SmallVec;
+use thin_vec::ThinVec;
 
 use super::attribute::Attribute;
-use super::attribute_list::AttributeList;
+use super::attribute_list::{AttributeList, StoredAttributes};
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
 use super::module::{Alias, AliasValue, Module, OpKind, Trivia, TriviaLine, Use, ValueSource};
@@ -161,7 +162,7 @@ impl Module {
     pub fn create_block(&mut self) -> BlockId {
         self.blocks.push(BlockData {
             region: None,
-            arguments: SmallVec::new(),
+            arguments: ThinVec::new(),
             first: None,
             last: None,
             name: NameId::default(),
@@ -242,7 +243,8 @@ impl Module {
             results,
             attributes: state.attributes.into_stored(),
             location: state.location,
-            extra: rare.then(|| Box::new(OpExtra { regions, successors, origin })),
+            extra: rare
+                .then(|| Box::new(OpExtra { regions, successors: successors.into_iter().collect(), origin })),
             parent: None,
             previous: None,
             next: None,
@@ -372,20 +374,10 @@ impl Module {
 
     /// Sets an attribute.
     pub fn set_attribute(&mut self, op: OpId, name: impl Into<Name>, value: Attribute) {
-        let name = name.into();
         let stored = &mut self.ops[op.index()].attributes;
-        let known = stored.as_mut().and_then(|list| {
-            let at = list.iter().position(|(key, _)| *key == name)?;
-            Some(&mut Arc::make_mut(list)[at].1)
-        });
-        match known {
-            Some(slot) => *slot = value,
-            None => {
-                let known = self.attributes(op).iter().cloned();
-                let list: AttributeList = known.chain([(name, value)]).collect();
-                self.ops[op.index()].attributes = list.into_stored();
-            }
-        }
+        let mut list = AttributeList::from_stored(std::mem::take(stored));
+        list.set(name.into(), value);
+        *stored = list.into_stored();
     }
 
     /// Removes an attribute and gives it back.
@@ -583,7 +575,7 @@ impl Module {
             result_names: Vec::new(),
             attributes: AttributeList::from_stored(data.attributes),
             regions,
-            successors: extra.successors,
+            successors: extra.successors.into_iter().collect(),
             span: data.span,
             location: data.location,
             origin: extra.origin,
@@ -615,7 +607,7 @@ impl Module {
             }
             let data = &mut self.ops[op.index()];
             data.results.erase();
-            data.attributes = None;
+            data.attributes = StoredAttributes::default();
             data.location = None;
             self.trivia.remove(&op);
         }

@@ -17,7 +17,7 @@ use crate::limits::MAX_FUSED_LOCATIONS;
 
 /// A source location; clones share.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Location(Arc<LocationKind>);
+pub struct Location(triomphe::Arc<LocationKind>);
 
 /// The kinds of location, as in MLIR.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ impl Location {
     /// A location of that kind.
     #[must_use]
     pub fn new(kind: LocationKind) -> Self {
-        Self(Arc::new(kind))
+        Self(triomphe::Arc::new(kind))
     }
 
     /// `unknown`

@@ -295,7 +295,7 @@ impl Module {
     /// Attributes in the order they were written or set. The generic form sorts them.
     #[must_use]
     pub fn attributes(&self, op: OpId) -> &[(Name, Attribute)] {
-        self.data(op).attributes.as_deref().unwrap_or(&[])
+        &self.data(op).attributes
     }
 
     /// The attribute `name`.

@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use thin_vec::ThinVec;
 
+use super::attribute::AttributeKind;
 use super::attribute_list::StoredAttributes;
 use super::entity::{BlockId, OpId, RegionId, ValueId};
 use super::location::{Location, Origin};
@@ -63,14 +65,14 @@ impl ResultRange {
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpExtra {
     pub(super) regions: SmallVec<[RegionId; 2]>,
-    pub(super) successors: SmallVec<[BlockId; 2]>,
+    pub(super) successors: ThinVec<BlockId>,
     pub(super) origin: Option<Origin>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct BlockData {
     pub(super) region: Option<RegionId>,
-    pub(super) arguments: SmallVec<[ValueId; 4]>,
+    pub(super) arguments: ThinVec<ValueId>,
     pub(super) first: Option<OpId>,
     pub(super) last: Option<OpId>,
     pub(super) name: NameId,
@@ -156,3 +158,11 @@ impl NamePool {
         self.text.get(start as usize..self.ends[index] as usize)
     }
 }
+
+/// What a million of each may take.
+const _: () = {
+    assert!(size_of::<OpData>() <= 96, "an op takes more memory");
+    assert!(size_of::<ValueData>() <= 48, "a value takes more memory");
+    assert!(size_of::<BlockData>() <= 24, "a block takes more memory");
+    assert!(size_of::<AttributeKind>() <= 32, "an attribute takes more memory: box what is large and rare");
+};

@@ -3,11 +3,10 @@
 //! A [`Type`] is a shared immutable node; equality is by structure and quick (pointer, then hash). Nodes nest no
 //! deeper than [`crate::limits::MAX_NESTING`] when they come from text.
 
+use rustc_hash::FxHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
-use rustc_hash::FxHasher;
+use triomphe::Arc;
 
 use super::attribute::Attribute;
 use super::dialect_value::{AnyDialectValue, DialectValue, Opaque};

@@ -284,7 +284,7 @@ impl Parser<'_> {
             }
         }
         self.expect(TokenKind::Greater, "`>`")?;
-        Ok(Attribute::new(AttributeKind::DenseArray(DenseArray { element, values })))
+        Ok(Attribute::new(AttributeKind::DenseArray(DenseArray { element, values: values.into() })))
     }
 
     /// One number of type `ty`, as a code of up to 64 bits.
@@ -346,10 +346,8 @@ impl Parser<'_> {
         }
         if self.allow_unregistered {
             let body = self.parse_opaque_body()?;
-            return Ok(Attribute::new(AttributeKind::Opaque(Opaque {
-                name: name.into(),
-                body: body.into(),
-            })));
+            let opaque = Opaque { name: name.into(), body: body.into() };
+            return Ok(Attribute::new(AttributeKind::Opaque(Box::new(opaque))));
         }
         let message = format!("no dialect declares attribute `{text}`");
         let mut error = Diagnostic::error(ParseCode::UnknownAttribute, span, message);

@@ -61,7 +61,7 @@ impl Parser<'_> {
         let result = self.parse_dense_body(&body, tensor, count, bits.div_ceil(8) as usize);
         self.go_to(after);
         let (data, splat) = result?;
-        Ok(Attribute::new(AttributeKind::DenseElements(DenseElements { ty, data, splat })))
+        Ok(Attribute::new(AttributeKind::DenseElements(Box::new(DenseElements { ty, data, splat }))))
     }
 
     fn skip_dense_body(&mut self) -> ParseResult<Body> {

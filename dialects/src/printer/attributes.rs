@@ -171,7 +171,7 @@ impl Printer<'_> {
                 self.display(format_args!("#{}", value.name()));
                 value.print_body(self);
             }
-            AttributeKind::Opaque(Opaque { name, body }) => self.display(format_args!("#{name}{body}")),
+            AttributeKind::Opaque(opaque) => self.display(format_args!("#{}{}", opaque.name, opaque.body)),
         }
     }
 

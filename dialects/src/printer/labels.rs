@@ -8,7 +8,7 @@ use crate::declaration::Trait;
 use crate::ir::{BlockId, Module, OpId, RegionId, ValueId};
 use crate::name_table::{NameHash, NameTable};
 
-/// What a value is called, without `%`. There is one for each value of a module, so it is small.
+/// What a value is called, without `%`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Label {
     /// It is not in the text.
@@ -24,10 +24,45 @@ pub(super) enum Label {
     Member(u32),
 }
 
+/// A [`Label`] in 4 bytes; there is one for each value of a module. A number stands for itself, a member has [`MEMBER`] too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PackedLabel(u32);
+
+const MEMBER: u32 = 1 << 31;
+
+impl PackedLabel {
+    const NONE: Self = Self(u32::MAX);
+    const OWN: Self = Self(u32::MAX - 1);
+    const RENAMED: Self = Self(u32::MAX - 2);
+
+    fn of(label: Label) -> Self {
+        match label {
+            Label::None => Self::NONE,
+            Label::Own => Self::OWN,
+            Label::Renamed => Self::RENAMED,
+            Label::Number(number) => {
+                assert!(number < MEMBER, "internal bug: a text with 2^31 values");
+                Self(number)
+            }
+            Label::Member(index) => Self(MEMBER | index),
+        }
+    }
+
+    fn get(self) -> Label {
+        match self {
+            Self::NONE => Label::None,
+            Self::OWN => Label::Own,
+            Self::RENAMED => Label::Renamed,
+            Self(number) if number < MEMBER => Label::Number(number),
+            Self(member) => Label::Member(member & !MEMBER),
+        }
+    }
+}
+
 /// Texts of values and blocks.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    values: Vec<Label>,
+    values: Vec<PackedLabel>,
     renamed: HashMap<ValueId, Box<str>>,
     /// Blocks that a header or a successor may name, but for the only block of a region without arguments.
     blocks: HashMap<BlockId, Box<str>>,
@@ -70,7 +105,7 @@ struct Builder<'m> {
 impl Labels {
     /// Labels of everything in `root`.
     pub(super) fn of(module: &Module, root: OpId, canonical: bool) -> Self {
-        let values = vec![Label::None; module.value_capacity()];
+        let values = vec![PackedLabel::NONE; module.value_capacity()];
         let mut builder = Builder {
             module,
             canonical,
@@ -84,7 +119,7 @@ impl Labels {
     }
 
     pub(super) fn value(&self, value: ValueId) -> Label {
-        self.values.get(value.index()).copied().unwrap_or(Label::None)
+        self.values.get(value.index()).map_or(Label::None, |label| label.get())
     }
 
     /// The name of a value that has one.
@@ -183,7 +218,7 @@ impl<'m> Builder<'m> {
 
     fn set(&mut self, value: ValueId, label: Label) {
         if let Some(slot) = self.labels.values.get_mut(value.index()) {
-            *slot = label;
+            *slot = PackedLabel::of(label);
         }
         if let Some(scope) = self.scopes.last_mut().filter(|scope| !scope.ahead.is_empty()) {
             scope.ahead.remove(&value);

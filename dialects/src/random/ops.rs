@@ -135,7 +135,7 @@ impl<'c, 'n> Maker<'c, 'n> {
         }
         let varying = declaration.operands.iter().filter(|part| part.arity != Arity::One).count();
         if varying > 1 {
-            let sizes = DenseArray { element: Type::integer(32), values: sizes };
+            let sizes = DenseArray { element: Type::integer(32), values: sizes.into() };
             state
                 .attributes
                 .push((Name::of(SEGMENT_SIZES), Attribute::new(AttributeKind::DenseArray(sizes))));

@@ -120,7 +120,7 @@ impl Choices<'_> {
                 let text = self.notation('#');
                 parse_attribute(&text, ParseOptions::new(registry)).unwrap_or_else(|_| Attribute::unit())
             }
-            12 => Attribute::new(AttributeKind::Opaque(self.opaque())),
+            12 => Attribute::new(AttributeKind::Opaque(Box::new(self.opaque()))),
             13 => self.deeper(|choices| Attribute::ty(choices.ty(registry))),
             14 | 15 => self
                 .deeper(|choices| Attribute::array(choices.list(4, |choices| choices.attribute(registry)))),
@@ -190,7 +190,7 @@ impl Choices<'_> {
                 _ => any << (64 - bits) >> (64 - bits),
             }
         });
-        Attribute::new(AttributeKind::DenseArray(DenseArray { element, values }))
+        Attribute::new(AttributeKind::DenseArray(DenseArray { element, values: values.into() }))
     }
 
     fn dense(&mut self, registry: &'static Registry) -> Attribute {
@@ -212,7 +212,7 @@ impl Choices<'_> {
         let data = (0..elements * width)
             .map(|_| if bits == 1 { self.below(2) as u8 } else { self.bits() as u8 })
             .collect();
-        Attribute::new(AttributeKind::DenseElements(DenseElements { ty, data, splat }))
+        Attribute::new(AttributeKind::DenseElements(Box::new(DenseElements { ty, data, splat })))
     }
 
     /// A location.
